@@ -38,6 +38,7 @@ struct sw_pipeline_options sw_obtain_options(const struct sw_options *options, i
 				  ? 0
 				  : options->begin_ns + (int64_t) options->whole_ms * NS_PER_MS,
 	};
+	how.snapshot.saved = options->keep != NULL;
 	how.snapshot.lock_ms = options->timeout_ms;
 	if (options->timeout_ms == 0)
 		how.snapshot.describe_ms = UINT32_MAX;

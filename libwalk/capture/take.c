@@ -96,6 +96,7 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.snap->priv->tasks = take.options.tasks;
 	take.snap->priv->task_waits = take.options.peers;
 	take.snap->priv->awaits = take.options.awaits;
+	take.snap->priv->saved = take.options.saved;
 	take.snap->priv->args = take.options.args;
 	if (take.options.describe_ms != UINT32_MAX)
 		take.describe_end_ns = begin_ns + (int64_t) take.options.describe_ms * NS_PER_MS;

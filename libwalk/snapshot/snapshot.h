@@ -33,6 +33,7 @@ struct sw_snapshot_priv {
 	bool tasks;            /* likewise */
 	bool task_waits;       /* what tasks of asyncio wait for, where they are few */
 	bool awaits;           /* likewise */
+	bool saved;            /* likewise */
 	bool args;             /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */

@@ -102,6 +102,9 @@ struct sw_snapshot_options {
 	bool tasks;
 	/* Copy of .NET and V8 who awaits the async functions that threads run: for sw_walk_options.awaits. */
 	bool awaits;
+	/* For a snapshot that is to be saved: what was found before the copy is looked for again when it is walked, in memory
+	 * that is saved with it. */
+	bool saved;
 	/* Copy also what requests are served, which is private: for sw_walk_options.args. */
 	bool args;
 	/* For somebody who captures on behalf of others: whether another process may be named. proc_fd

@@ -19,7 +19,7 @@
 #include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/metadata/remote.h"
-#include "runtimes/clr/objects/pal.h"
+#include "runtimes/clr/objects/awaits_window.h"
 #include "runtimes/clr/tasks/running.h"
 #include "cleanup.h"
 
@@ -31,7 +31,6 @@ enum {
 	FRAMES_SEEN = 32,
 	MANAGED_SEEN =
 		5, /* managed frames, the innermost ones: of Monitor, events and what calls them */
-	STACK_BYTES_MAX = 16 << 10,
 };
 
 /* By the beginning of a method's name; the outermost one of those that call each other tells. */
@@ -90,7 +89,7 @@ static bool way_find(struct looking *l, const struct sw_walk *walk)
 		l->end_avma = walk->frames[i + 1].sp_avma;
 	}
 	return l->way != NULL && l->end_avma > l->thread->regs.sp_avma &&
-	       l->end_avma - l->thread->regs.sp_avma <= STACK_BYTES_MAX;
+	       l->end_avma - l->thread->regs.sp_avma <= SW_CLR_WAITED_STACK_BYTES;
 }
 
 static pid_t tid_by(const struct looking *l, enum sw_clr_number by, uint64_t number)
@@ -181,6 +180,17 @@ static bool object_tell(const struct looking *l, struct sw_runtime_wait *ret)
 	return true;
 }
 
+/* Warn that an owner is missing, if that may be since not all stacks were looked through. */
+static void missing_note(const struct sw_clr *clr)
+{
+	if (clr->window == NULL || !clr->window->cut)
+		return;
+	sw_snapshot_note_limit(clr->snap, "clr: owners of read-write locks and Mutexes, and "
+					  "threads that Thread.Join() waits for, may "
+					  "be missing: snapwalk looks through stacks for them for "
+					  "4 ms, and copies at most 1 MiB");
+}
+
 bool sw_clr_library_wait(struct sw_clr *clr, const struct sw_walk *walk,
 			 struct sw_runtime_wait *ret)
 {
@@ -199,8 +209,10 @@ bool sw_clr_library_wait(struct sw_clr *clr, const struct sw_walk *walk,
 	all->classes.memory = clr->memory;
 	struct sw_runtime_wait wait = {.kind = l.way->wait};
 	(void) snprintf(wait.target, sizeof(wait.target), "%s", l.way->target); /* fits */
-	if (!object_tell(&l, &wait))
+	if (!object_tell(&l, &wait)) {
+		missing_note(clr);
 		return false;
+	}
 	if (wait.owner_tid == walk->thread->tid)
 		wait.owner_tid = 0;
 	*ret = wait;

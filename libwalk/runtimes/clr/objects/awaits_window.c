@@ -69,9 +69,10 @@ static struct sw_clr_node *node_get(struct sw_clr_graph *g, uint64_t avma, bool 
 	*ret_new = g->seen[i] == 0;
 	if (g->seen[i] != 0)
 		return &g->nodes[g->seen[i] - 1];
-	g->incomplete |= g->n == SW_CLR_NODES_MAX;
-	if (g->incomplete)
+	if (g->n == SW_CLR_NODES_MAX) {
+		g->incomplete = true;
 		return NULL;
+	}
 	g->nodes[g->n] = (struct sw_clr_node){.avma = avma, .kind = SW_CLR_OTHER};
 	g->seen[i] = (uint32_t) ++g->n;
 	return &g->nodes[g->n - 1];
@@ -149,21 +150,14 @@ static void box_follow(struct sw_clr_tasks_window *w, const struct sw_clr_chain 
 		object_read(w, fields - SW_CLR_OBJECT_HEAD, next == 0);
 }
 
-/* An object that may be what the thread waits for. A thread has its own System.Threading.Thread on its stack, which is not copied:
- * only those that lie on the stacks of several threads. */
-static void waited_take(struct sw_clr_tasks_window *w, const struct sw_clr_node *node, bool is_new,
+/* An object that may be what the thread waits for. */
+static void waited_take(struct sw_clr_tasks_window *w, uint64_t avma, unsigned kind,
 			struct taking *t)
 {
-	switch (node->kind) {
+	switch (kind) {
 	case SW_CLR_RWLOCK_SLIM:
 	case SW_CLR_RWLOCK:
-		if (is_new)
-			object_read(w, node->avma, false);
-		break;
-	case SW_CLR_THREAD:
-		if (node->thread != t->index)
-			object_read(w, node->avma, false);
-		break;
+	case SW_CLR_THREAD: object_read(w, avma, false); break;
 	case SW_CLR_WAIT_HANDLE: t->has_handle = true; break;
 	default: break;
 	}
@@ -180,7 +174,17 @@ static void word_take(struct sw_clr_tasks_window *w, uint64_t word, struct takin
 		node->kind = (uint8_t) kind_of(w, word);
 		node->thread = t->index;
 	}
-	waited_take(w, node, is_new, t);
+	/* A thread has its own System.Threading.Thread on its stack, which is not copied: only those that lie on the stacks
+	 * of several threads. */
+	if (node->kind == SW_CLR_THREAD ? node->thread != t->index
+					: is_new || node->kind == SW_CLR_WAIT_HANDLE)
+		waited_take(w, word, node->kind, t);
+}
+
+static void waited_look(struct sw_clr_tasks_window *w, uint64_t word, struct taking *t)
+{
+	if (may_be_object(w, word))
+		waited_take(w, word, kind_of(w, word), t);
 }
 
 /* each() for the words of a stack, up to so many bytes, as far as there is time. */
@@ -192,7 +196,10 @@ static void stack_take(struct sw_clr_tasks_window *w, struct taking *t, size_t b
 	uint64_t words[CHUNK_WORDS], at = thread->regs.sp_avma & ~UINT64_C(7), end;
 	if (__builtin_add_overflow(at, bytes, &end) || end > thread->stack_end_avma)
 		end = thread->stack_end_avma;
-	while (at < end && go_on(w, t->end_ns)) {
+	while (at < end) {
+		w->cut |= !go_on(w, t->end_ns);
+		if (w->cut)
+			return;
 		size_t n = end - at < sizeof(words) ? (size_t) (end - at) & ~(size_t) 7
 						    : sizeof(words);
 		/* Copied memory may end anywhere. */
@@ -242,26 +249,48 @@ static void thread_take(struct sw_clr_tasks_window *w, const struct sw_clr_chain
 			box_follow(w, chain, g->nodes[*looked].avma);
 }
 
-void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
+/* Nothing is known of the memory of the last window. */
+static void reads_begin(struct sw_clr_tasks_window *w)
 {
 	static const struct sw_memory_ops plain_ops = {.read = plain_read};
+	memset(w->verdicts, 0, sizeof(w->verdicts));
+	memset(w->tables, 0, sizeof(w->tables));
+	for (size_t i = 0; i < SW_CLR_READ_BLOCKS; i++)
+		w->blocks[i].avma = 0;
+	w->reads =
+		(struct sw_memory_blocks){{&plain_ops, w->capture}, w->blocks, SW_CLR_READ_BLOCKS};
+	sw_clr_graph_stacks(&w->graph);
+}
+
+void sw_clr_awaits_copy(struct sw_clr_tasks_window *w)
+{
 	const struct sw_snapshot *snap = w->capture->snap;
 	struct sw_clr_graph *g = &w->graph;
 	struct sw_clr_chain chain = {.at = &w->at, .classes = &w->classes, .memory = g->memory};
 	int64_t end_ns = sw_clock_ns() + SW_CLR_AWAITS_NS;
 	size_t looked = 0;
-	memset(w->verdicts, 0, sizeof(w->verdicts));
-	memset(w->tables, 0, sizeof(w->tables));
-	for (size_t i = 0; i < SW_CLR_READ_BLOCKS; i++)
-		w->blocks[i].avma = 0;
+	reads_begin(w);
 	/* Classes stay where they are, and are read again afterwards. */
-	w->reads =
-		(struct sw_memory_blocks){{&plain_ops, w->capture}, w->blocks, SW_CLR_READ_BLOCKS};
 	w->classes.memory = sw_memory_by_blocks(&w->reads);
-	sw_clr_graph_stacks(g);
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < snap->n_threads && go_on(w, end_ns); i++)
 			if (snap->threads[i].stack_end_avma != 0 &&
 			    comes_first(&snap->threads[i]) == (pass == 0))
 				thread_take(w, &chain, i, &looked, end_ns);
+	w->cut |= g->n == SW_CLR_NODES_MAX || !go_on(w, end_ns);
+}
+
+void sw_clr_waited_copy(struct sw_clr_tasks_window *w)
+{
+	const struct sw_snapshot *snap = w->capture->snap;
+	int64_t end_ns = sw_clock_ns() + SW_CLR_AWAITS_NS;
+	reads_begin(w);
+	for (size_t i = 0; i < snap->n_threads && !w->cut; i++) {
+		struct taking t = {.index = (uint32_t) i, .end_ns = end_ns};
+		if (snap->threads[i].stack_end_avma == 0 || snap->threads[i].syscall != SYS_futex)
+			continue;
+		stack_take(w, &t, SW_CLR_WAITED_STACK_BYTES, waited_look);
+		if (t.has_handle)
+			stack_take(w, &t, SW_CLR_PAL_STACK_BYTES, mutex_take);
+	}
 }

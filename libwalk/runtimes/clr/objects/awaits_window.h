@@ -11,4 +11,13 @@
  */
 void sw_clr_awaits_copy(struct sw_clr_tasks_window *w);
 
+enum {
+	SW_CLR_WAITED_STACK_BYTES =
+		16
+		<< 10 /* from the stack pointer on: where what a thread waits for is looked for */
+};
+
+/* The same, but only objects that say who has what a thread waits for: where all tasks are copied in another way. */
+void sw_clr_waited_copy(struct sw_clr_tasks_window *w);
+
 #endif

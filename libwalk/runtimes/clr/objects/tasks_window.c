@@ -50,7 +50,7 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 {
 	const uint8_t *data;
 	uint64_t suspender;
-	capture->snap->priv->try_later = false;
+	capture->snap->priv->try_later = w->cut = false;
 	if (!w->at.usable || !sw_capture_is_whole(capture))
 		return;
 	sw_copied_blocks_begin(&w->pages, capture);
@@ -71,6 +71,7 @@ void sw_clr_tasks_copy(struct sw_capture *capture, struct sw_clr_tasks_window *w
 	if (known && suspender == 0 && w->running_only) {
 		sw_clr_awaits_copy(w);
 	} else if (known && suspender == 0) {
+		sw_clr_waited_copy(w);
 		sw_clr_graph_roots(&w->graph, (struct sw_memory){&stacks_ops, w});
 		sw_clr_graph_close(&w->graph);
 		machines_read(w);

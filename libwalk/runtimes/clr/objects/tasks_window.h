@@ -45,6 +45,7 @@ struct sw_clr_tasks_window {
 		uint8_t kind;  /* enum sw_clr_kind */
 	} tables[SW_CLR_VERDICTS];
 	struct sw_clr_pal pal;
+	bool cut; /* not all stacks were looked through for what threads wait for: there was no time or space */
 };
 
 /* The copied parts of stacks. */

@@ -107,8 +107,9 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 		if (clr->runtimes[i].is_windows || !names->at[i].usable || !clr->runtimes[i].usable)
 			continue;
 		all->runtime = i;
-		/* The search costs some milliseconds: its result for the window is used. */
-		if (clr->window != NULL && clr->window->at.usable) {
+		/* The search costs some milliseconds: its result for the window is used, but where a recording
+		 * needs what it reads. */
+		if (clr->window != NULL && clr->window->at.usable && !clr->snap->priv->saved) {
 			all->at = clr->window->at;
 			return true;
 		}
