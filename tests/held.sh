@@ -118,7 +118,7 @@ looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class 
 looked_at libwalk/runtimes/hotspot/structures/objects.c
 looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy clock_gettime
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
-	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy
+	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy sw_clr_waited_copy
 looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
 	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_clr_table_module sw_snapshot_map sw_clr_pal_mutex sw_clr_pal_thread strcmp
 looked_at libwalk/runtimes/clr/objects/pal.c
