@@ -139,19 +139,25 @@ class Tap:
     @classmethod
     def main(cls, *tests, skip=("", "", "")):
         """Runs the tests of a file, or those that the command line names, and exits. Each is a function, or a tuple of
-        one and its arguments. skip: the arguments of skip(); the tests run when its reason is "" or None."""
+        one and its arguments; those of a list run beside each other, as together() says. skip: the arguments of skip();
+        the tests run when its reason is "" or None."""
         tap = cls()
         if skip[1]:
             tap.skip(*skip)
             tap.done()
-        calls = [test if isinstance(test, tuple) else (test,) for test in tests]
+        groups = [[test if isinstance(test, tuple) else (test,) for test in (some if isinstance(some, list) else [some])]
+                  for some in tests]
         wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
-        unknown = wanted - {function.__name__ for function, *_ in calls}
+        unknown = wanted - {function.__name__ for group in groups for function, *_ in group}
         if unknown:
             sys.exit(f"no such test: {' '.join(sorted(unknown))}")
-        for function, *args in calls:
-            if not wanted or function.__name__ in wanted:
-                tap.guard(function, *args)
+        for group in groups:
+            calls = [call for call in group if not wanted or call[0].__name__ in wanted]
+            if len(group) > 1:
+                tap.together(calls)
+            else:  # in the main thread, which may handle signals
+                for call in calls:
+                    tap.guard(*call)
         tap.done()
 
 

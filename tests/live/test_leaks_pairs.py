@@ -31,23 +31,23 @@ def begin(target, of, *args):
 
 def rows(tap):
     """Each row is what the program wrote down; what its child releases is the child's."""
-    for seed in (1, seeded(2).randrange(1 << 30)):
-        with Target("pairs") as target:
-            run = begin(target, ALL, "--json")
-            told = turn(target, f"go {seed}")
-            turn(target, "fork")
-            status, answer = run.answer()
-            unknown, none = told.pop("-")[:2]
-            told = {name: row for name, row in told.items() if row[0]}
-            tap.equal(found(answer, told, CALLS_AND_BYTES), told, f"seed {seed}: each row is what the program wrote down")
-            tap.equal((status, answer["lost"], answer["not_held"], answer["left_out"], answer["without_stack"],
-                       answer["closed_unseen"]), (0,) * 6, f"seed {seed}: nothing is lost")
-            tap.equal((answer["opened_before"], answer["opened_before_released"], answer["acquired_nothing"]),
-                      (None, unknown, none), f"seed {seed}: released of before, and calls that acquired nothing")
-            tap.check(answer["acquired_again"] > 0, f"seed {seed}: a handle that is acquired again is said")
-            tap.equal((answer["checked"], answer["open"]), (True, answer["outstanding"]), f"seed {seed}: the kernel has the same")
-            tap.equal((answer["changes_code"], len(answer["functions"]), answer["not_followed"]), (True, 11, []),
-                      f"seed {seed}: what is probed is told")
+    seed = seeded(2).randrange(1 << 30)
+    with Target("pairs") as target:
+        run = begin(target, ALL, "--json")
+        told = turn(target, f"go {seed}")
+        turn(target, "fork")
+        status, answer = run.answer()
+        unknown, none = told.pop("-")[:2]
+        told = {name: row for name, row in told.items() if row[0]}
+        tap.equal(found(answer, told, CALLS_AND_BYTES), told, f"seed {seed}: each row is what the program wrote down")
+        tap.equal((status, answer["lost"], answer["not_held"], answer["left_out"], answer["without_stack"],
+                   answer["closed_unseen"]), (0,) * 6, f"seed {seed}: nothing is lost")
+        tap.equal((answer["opened_before"], answer["opened_before_released"], answer["acquired_nothing"]),
+                  (None, unknown, none), f"seed {seed}: released of before, and calls that acquired nothing")
+        tap.check(answer["acquired_again"] > 0, f"seed {seed}: a handle that is acquired again is said")
+        tap.equal((answer["checked"], answer["open"]), (True, answer["outstanding"]), f"seed {seed}: the kernel has the same")
+        tap.equal((answer["changes_code"], len(answer["functions"]), answer["not_followed"]), (True, 11, []),
+                  f"seed {seed}: what is probed is told")
 
 
 def blocks(tap):
@@ -262,8 +262,8 @@ def text(tap):
         tap.check(re.match(r"probes pool_get, pool_put, number_add, number_drop: until this command ends the kernel has \d+ "
                            rf"breakpoints in the code of process {target.pid}$", lines[0]), "text: the first line says what is changed",
                   out)
-        tap.check(re.match(r"each call of these takes the process [0-9.]+ to [0-9.]+ µs longer on this machine, and the copy$",
-                           lines[1]), "text: the second line says what a call takes", out)
+        tap.check(re.match(r"each call of these takes the process [0-9.]+ to [0-9.]+ µs longer on (this machine|usual machines "
+                           r"\(this one could not be measured\)), and the copy$", lines[1]), "text: the second line says what a call takes", out)
         tap.check(re.search(r": \d+ objects acquired, \d+ released; grows by \d+ a minute, \d+ % of it from in_thread "
                             r"pairs\.c:\d+$", lines[2]), "text: the verdict names the caller", out)
         tap.check(re.search(r"^ +\d+ +\d+ .*pool_get pairs\.c:\d+ < in_thread pairs\.c", out, re.M), "text: a row", out)
@@ -284,26 +284,24 @@ def refused(tap):
                   result.stderr)
 
 
-def libraries(tap):
+def libraries(tap, name, library, leak, other):
     """The files of the package, with a Python program: its frames are there, and objects that are not freed come first."""
-    for name, library, leak, other in (("openssl", "libssl", "leak_tls", "drop_tls"),
-                                       ("sqlite3", "libsqlite3", "leak_database", "close_database")):
-        with Target(None, PYTHON, path=sys.executable) as target:
-            with open(f"/proc/{target.pid}/maps") as maps:
-                if library not in maps.read():
-                    tap.skip(f"{name}: a Python that links {library}", "its module has the library in itself")
-                    continue
-            run = begin(target, os.path.join(FILES, f"{name}.conf"), "--json")
-            turn(target, "go")
-            status, answer = run.answer()
-            kept = {leak: 0, other: 0}
-            for s in answer["stacks"]:
-                functions = [f["function"] for f in s["frames"]]
-                if name != "openssl" or functions[0] == "SSL_new":
-                    for who in kept:
-                        kept[who] += s["outstanding"] if who in functions else 0
-            tap.equal(kept, {leak: 7, other: 0}, f"{name}: what {leak} keeps, and nothing that {other} gives back")
-            tap.equal((status, answer["lost"], answer["not_held"]), (0, 0, 0), f"{name}: nothing is lost")
+    with Target(None, PYTHON, path=sys.executable) as target:
+        with open(f"/proc/{target.pid}/maps") as maps:
+            if library not in maps.read():
+                tap.skip(f"{name}: a Python that links {library}", "its module has the library in itself")
+                return
+        run = begin(target, os.path.join(FILES, f"{name}.conf"), "--json")
+        turn(target, "go")
+        status, answer = run.answer()
+        kept = {leak: 0, other: 0}
+        for s in answer["stacks"]:
+            functions = [f["function"] for f in s["frames"]]
+            if name != "openssl" or functions[0] == "SSL_new":
+                for who in kept:
+                    kept[who] += s["outstanding"] if who in functions else 0
+        tap.equal(kept, {leak: 7, other: 0}, f"{name}: what {leak} keeps, and nothing that {other} gives back")
+        tap.equal((status, answer["lost"], answer["not_held"]), (0, 0, 0), f"{name}: nothing is lost")
 
 
 def interpreter(tap):
@@ -351,6 +349,8 @@ def files(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(rows, blocks, program, outside, busy, closing, share, storm, overhead, aliases, some, of_two_pairs, unprobed, full,
-             text, refused, libraries, interpreter, files,
-             skip=("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT))
+    # The kernel takes most of the time, for placing probes and taking them out: it does so for several commands at once.
+    Tap.main([(libraries, "openssl", "libssl", "leak_tls", "drop_tls"),
+              (libraries, "sqlite3", "libsqlite3", "leak_database", "close_database"), storm, interpreter, rows, blocks, some,
+              of_two_pairs, aliases, files, busy, program, outside, unprobed, full, text, refused],
+             closing, share, overhead, skip=("leaks --of LIB:ACQUIRE/RELEASE", iterator_refused(), Tap.ROOT))
