@@ -22,6 +22,8 @@ enum {
 static const double NS_PER_US = 1000;
 /* A part of one CPU that is allowed in any case: any share of the time of a process that hardly runs is nothing. */
 static const double UNNOTICED_CPUS = 0.002;
+/* The cost of a call is measured on a machine that does other work, too: calls may have cost so many times less. */
+static const double TOLERANCE = 1.5;
 /* Calls of one function decide only where they come to so many times what is allowed: a first look says little. */
 static const double FIRST_FACTOR = 2;
 
@@ -187,6 +189,17 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 bool sw_memory_budget_allows(const struct sw_memory_budget *b, double added_cpus, double cpus)
 {
 	return added_cpus <= UNNOTICED_CPUS || added_cpus * PER_CENT <= cpus * b->max_percent;
+}
+
+double sw_memory_budget_exceeded_by(const struct sw_memory_budget *b, double added_cpus,
+				    double used_cpus)
+{
+	/* Calls cannot have cost more than the process used, and what they left to it is known no better than their cost. */
+	const double most = used_cpus / TOLERANCE;
+	double added = added_cpus / TOLERANCE;
+	added = added < most ? added : most;
+	double own = used_cpus - added;
+	return sw_memory_budget_allows(b, added, own) ? 0 : added / own;
 }
 
 double sw_memory_budget_share(const struct sw_memory_budget *b)

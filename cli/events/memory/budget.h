@@ -45,6 +45,10 @@ double sw_memory_budget_spent(const struct sw_memory_budget *budget,
 			      const struct sw_event_cost *calls);
 /* Whether so many CPUs may be added to a process that uses others by itself. */
 bool sw_memory_budget_allows(const struct sw_memory_budget *budget, double added_cpus, double cpus);
+/* The share of the process's own CPU time that calls add which are reckoned to cost added_cpus, of used_cpus that it used with
+ * them, if that is clearly more than allowed; 0: it is not. */
+double sw_memory_budget_exceeded_by(const struct sw_memory_budget *budget, double added_cpus,
+				    double used_cpus);
 /* The prediction as a share of the process's own CPU time. */
 double sw_memory_budget_share(const struct sw_memory_budget *budget);
 /* "1310 calls a second of malloc and others, ...: 3.2 % of its CPU time" */

@@ -22,9 +22,6 @@
 
 enum { PER_CENT = 100, NS_PER_S = 1000000000, NS_PER_MS = 1000000 };
 
-/* A budget is a prediction: a run ends only where it is exceeded by more than that. */
-static const double TOLERANCE = 1.5;
-
 struct memory {
 	struct sw_event_run *run; /* borrowed: growth; not before memory_prepare() */
 	struct sw_held *growth;   /* owned, as the following */
@@ -89,11 +86,8 @@ static bool is_exceeded(struct sw_event_run *run, int64_t now_ns)
 	m->look_spent_ns = spent_ns;
 	if (first || cpu_ns < 0)
 		return false;
-	double own = used > added ? used - added : 0;
-	if (sw_memory_budget_allows(&m->budget, added / TOLERANCE, own))
-		return false;
-	m->exceeded_by = own > 0 ? added / own : 1;
-	return true;
+	m->exceeded_by = sw_memory_budget_exceeded_by(&m->budget, added, used);
+	return m->exceeded_by > 0;
 }
 
 static int refused(struct memory *m, const char *why)
@@ -192,7 +186,7 @@ static int missing_say(const struct memory *m)
 	(void) snprintf(
 		text, sizeof(text),
 		"blocks were followed for %.0f s only: it allocated more often than before, "
-		"and that added %.0f %% to its CPU time",
+		"and that added at least %.0f %% to its CPU time",
 		(double) (m->blocks_run.end_ns - m->blocks_run.begin_ns) / NS_PER_S,
 		m->exceeded_by * PER_CENT);
 	sw_complain(name, text, "limit", "give a larger --max-overhead");

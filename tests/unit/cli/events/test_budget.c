@@ -54,3 +54,22 @@ TEST(a_storm)
 	/* 15 µs for each, in 100 ms. */
 	assert_true(b.predicted_cpus > n_cpus * 0.149 && b.predicted_cpus < n_cpus * 0.151);
 }
+
+/* Calls that are reckoned to cost more than the process used: by a share, not whatever is allowed. */
+TEST(more_than_used)
+{
+	struct sw_memory_budget b = counted(0, WHOLE_MS, 0);
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.3, 0.2) > 1.99);
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.3, 0.2) < 2.01);
+	b.max_percent = 10000;
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.3, 0.2) == 0);
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.01, 0) == 0); /* nothing was used */
+}
+
+/* Half more than allowed is no reason to end: the costs may have been less. */
+TEST(hardly_exceeded)
+{
+	struct sw_memory_budget b = counted(0, WHOLE_MS, 0);
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.07, 1) == 0);
+	assert_true(sw_memory_budget_exceeded_by(&b, 0.09, 1) > 0.06);
+}
