@@ -11,7 +11,12 @@
 #include <snapwalk/clock.h>
 #include <string.h>
 
-enum { SCRIPT_ID = 64, FRAMES_MAX = 1 << 17, CODE_MAX = 1 << 17 };
+enum {
+	SCRIPT_ID = 64,
+	FRAMES_MAX = 1 << 17,
+	CODE_MAX = 1 << 17,
+	FILL_AGAIN_NS = 20 * 1000 * 1000, /* how long what could not be read is not read again */
+};
 
 void sw_v8_copies_deinit(struct sw_v8 *v8)
 {
@@ -118,7 +123,7 @@ static void known_fill(struct sw_v8 *v8, uint64_t pc, struct sw_v8_known_code *k
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
 	k->shared = k->number = 0;
 	k->uncertain = k->has_state = false;
-	k->first_ns = sw_clock_ns();
+	k->first_ns = k->filled_ns = sw_clock_ns();
 	if (k->code.kind < SW_V8_MAGLEV)
 		return;
 	if (!sw_v8_code_shared(v8->heap, &k->code, &k->shared))
@@ -126,6 +131,13 @@ static void known_fill(struct sw_v8 *v8, uint64_t pc, struct sw_v8_known_code *k
 	k->number = sw_v8_code_number(v8->heap, &k->code);
 	k->uncertain = sw_v8_code_has_inlined(v8->heap, &k->code) &&
 		       sw_v8_code_levels(v8->heap, &k->code, pc, levels) == 0;
+}
+
+/* Objects that say what the code is of could not be read, as in a collection of garbage: they may be read later. */
+static bool is_to_fill(const struct sw_v8_known_code *k, int64_t now_ns)
+{
+	return k->code.kind >= SW_V8_MAGLEV && now_ns - k->filled_ns >= FILL_AGAIN_NS &&
+	       (k->shared == 0 || k->number == 0 || k->uncertain);
 }
 
 static struct sw_v8_known_code *known_get(const struct sw_v8 *v8, uint64_t pc)
@@ -147,6 +159,13 @@ struct sw_v8_known_code *sw_v8_known_code(struct sw_v8 *v8, uint64_t pc)
 	struct sw_v8_copies *c = v8->copies;
 	struct sw_v8_known_code *k = known_get(v8, pc), read = {0};
 	if (k != NULL && k->code.object != 0 && (k->copy == c->number || is_same(v8, k))) {
+		if (is_to_fill(k, c->renewed_ns)) {
+			int64_t first_ns = k->first_ns;
+			uint64_t number = k->number;
+			known_fill(v8, pc, k);
+			if (number != 0 && k->number == number)
+				k->first_ns = first_ns;
+		}
 		k->copy = c->number;
 		return k;
 	}

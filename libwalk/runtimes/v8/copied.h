@@ -48,8 +48,9 @@ struct sw_v8_known_code {
 	uint64_t shared; /* of Maglev and TurboFan: which function; 0: unknown */
 	uint64_t number; /* of the compilation; 0: it has none */
 	int64_t first_ns;
-	uint64_t copy;  /* of the last one for which it was looked at */
-	bool uncertain; /* which of the functions in it a call is of */
+	int64_t filled_ns; /* when shared, number and uncertain were read */
+	uint64_t copy;     /* of the last one for which it was looked at */
+	bool uncertain;    /* which of the functions in it a call is of */
 	bool has_state;
 	uint64_t state_pc;        /* where it was interrupted, */
 	struct sw_v8_state state; /* the same each time */

@@ -48,6 +48,7 @@ struct wanted {
 	uint64_t walker_svma, wasm_svma, loop_svma;
 	bool has_isolate;
 	uint64_t isolate_svma; /* in a thread's copy */
+	uint64_t isolate_key_svma;
 };
 
 /*
@@ -70,6 +71,8 @@ static void mangled_take(const struct sw_elf_table *table, const Elf64_Sym *sym,
 	else if (name_is(table, sym, isolate_name) && ELF64_ST_TYPE(sym->st_info) == STT_TLS) {
 		w->has_isolate = true;
 		w->isolate_svma = sym->st_value;
+	} else if (name_is(table, sym, "_ZN2v88internal7Isolate12isolate_key_E")) {
+		w->isolate_key_svma = sym->st_value;
 	} else if (name_is(table, sym, "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE")) {
 		w->sizes_svma = sym->st_value;
 		w->sizes_bytes = sym->st_size;
@@ -243,7 +246,9 @@ static const char *blob_find(struct sw_v8_program *p, const struct sw_elf_symbol
 		return "memory for the table of builtins";
 	const char *missing = builtins_fill(p, &table, svma);
 	microtasks_find(p, symbols, &w);
-	if (p->microtasks.off != 0) /* the variable that leads to the isolate is known */
+	if (p->microtasks.off == 0) /* the variable that leads to the isolate is not known */
+		p->isolate_key_svma = w.isolate_key_svma;
+	if (p->microtasks.off != 0 || p->isolate_key_svma != 0)
 		entry_find(p);
 	svma = w.table_data_svma != 0 ? w.table_data_svma : w.table_svma;
 	if (missing == NULL && svma != 0 && sw_elf_loaded(elf, svma, &bytes))

@@ -6,6 +6,11 @@
  *
  *	rbp                 the chain of frames, from the innermost one on
  *	c_entry_fp          the same while C++ code runs that JavaScript has called, as the C library uses rbp for other things
+ *
+ * Before 11.3 the isolate of a thread is among its values of pthread_setspecific().
+ *
+ * Source: glibc 2.36, nptl/descr.h: struct pthread, specific_1stblock, struct pthread_key_data; src/execution/isolate.cc
+ * (isolate_key_) of V8 10.2. With another C library functions below C++ code are not found, and the stack says so.
  */
 #include "runtimes/v8/recipe.h"
 #include "native/tls_recipe.h"
@@ -29,6 +34,10 @@ enum {
 	KIND = SW_SAMPLED_KIND_FIRST,
 	TAG = 1,
 	FRAME_BYTES = 16, /* rbp and the return address */
+	PTHREAD_VALUES = 0x310,
+	VALUE_BYTES = 16,
+	VALUE_DATA = 8,
+	KEYS_MAX = 32, /* that are in struct pthread itself */
 };
 
 static void object_copy(struct sw_recipe *r, uint8_t from, uint64_t bytes)
@@ -62,6 +71,22 @@ static void function_add(struct sw_recipe *r, const struct sw_v8_layout *at)
 	}
 }
 
+/* Sets WORD to the address of the value with the key that a variable has, or to 0. */
+static void value_add(uint64_t key_avma, struct sw_recipe *r)
+{
+	enum { KEY = SHARED, LAST = SCRIPT };
+	sw_recipe_set(r, KEY, key_avma);
+	sw_recipe_load(r, KEY, KEY, 0);
+	sw_recipe_mask(r, KEY, KEY, UINT32_MAX);
+	sw_recipe_set(r, LAST, KEYS_MAX - 1);
+	sw_recipe_set(r, WORD, 0);
+	unsigned elsewhere = sw_recipe_jump_if_below(r, LAST, KEY, 0);
+	sw_recipe_thread_pointer(r, WORD, PTHREAD_VALUES + VALUE_DATA);
+	sw_recipe_sum(r, &(struct sw_recipe_sum){
+				 .to = WORD, .from = WORD, .other = KEY, .times = VALUE_BYTES});
+	sw_recipe_land(r, elsewhere);
+}
+
 /* C++ code that JavaScript has called: its innermost frame is in the isolate. */
 static bool entry_add(const struct sw_v8_program *p, struct sw_memory memory, uint64_t bias,
 		      struct sw_recipe *r)
@@ -69,7 +94,9 @@ static bool entry_add(const struct sw_v8_program *p, struct sw_memory memory, ui
 	const struct sw_v8_microtasks *m = &p->microtasks;
 	if (p->entry_off == 0)
 		return true;
-	if (!sw_tls_recipe(&m->isolate, memory, bias, WORD, r))
+	if (p->isolate_key_svma != 0)
+		value_add(p->isolate_key_svma + bias, r);
+	else if (!sw_tls_recipe(&m->isolate, memory, bias, WORD, r))
 		return false;
 	unsigned no_variable = sw_recipe_jump_if_zero(r, WORD, 0);
 	sw_recipe_load(r, WORD, WORD, 0);

@@ -51,6 +51,8 @@ struct sw_v8_program {
 	struct sw_v8_microtasks microtasks; /* bias: that of the place is not in it */
 	/* The rbp with which JavaScript has called the C++ code that runs, from the isolate's root on; 0: it is not known. */
 	uint32_t entry_off;
+	/* The key under which a thread has its isolate, before 11.3; 0: it is in a variable of the thread (microtasks). */
+	uint64_t isolate_key_svma;
 };
 
 /* The code that a frame executes. */

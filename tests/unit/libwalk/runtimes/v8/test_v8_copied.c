@@ -251,34 +251,97 @@ TEST_WITH(test_code, setup, teardown)
 	assert_false(sw_v8_is_known_code(&v8, PC));
 }
 
+/* What code is of is read again where it could not be read, but not at each copy. */
+TEST_WITH(test_code_again, setup, teardown)
+{
+	enum { PC = CODE_PAGE + 0x200, DATA = 16, AGAIN_NS = 20000000 };
+	struct sw_copy copy = {0};
+	const struct sw_thread thread = {.copy = &copy};
+	const struct sw_cursor cursor = {.thread = &thread};
+	uint64_t deopt;
+	(void) make_code(5, &deopt);
+	v8_put(deopt, DATA + 8 * 7, script);
+	const struct sw_v8_known_code *k = sw_v8_known_code(&v8, PC);
+	assert_non_null(k);
+	assert_int_equal(k->shared, 0);
+	int64_t first_ns = k->first_ns;
+	v8_put(deopt, DATA + 8 * 7, shared);
+	assert_true(sw_v8_copies_renew(&v8));
+	copies.renewed_ns = k->filled_ns + AGAIN_NS - 1;
+	assert_ptr_equal(sw_v8_known_code(&v8, PC), k);
+	assert_int_equal(k->shared, 0);
+	assert_true(sw_v8_copies_renew(&v8));
+	copies.renewed_ns = k->filled_ns + AGAIN_NS;
+	assert_ptr_equal(sw_v8_known_code(&v8, PC), k);
+	assert_int_equal(k->shared, shared);
+	/* It is the same compilation: it is known since it was first met. */
+	copy.head.time_ns = (uint64_t) first_ns + 1;
+	assert_int_equal(k->first_ns, first_ns);
+	assert_true(sw_v8_is_proven_code(&v8, &cursor, k));
+	/* All was read: it is not read again. */
+	v8_put(deopt, DATA + 8 * 6, v8_smi(6));
+	assert_true(sw_v8_copies_renew(&v8));
+	copies.renewed_ns = k->filled_ns + AGAIN_NS;
+	assert_ptr_equal(sw_v8_known_code(&v8, PC), k);
+	assert_int_equal(k->number, 5);
+}
+
+/* A compilation whose number was not known is known since it was. */
+TEST_WITH(test_code_number_again, setup, teardown)
+{
+	enum { PC = CODE_PAGE + 0x200, DATA = 16, AGAIN_NS = 20000000 };
+	uint64_t deopt;
+	(void) make_code(5, &deopt);
+	v8_put(deopt, DATA + 8 * 6, script);
+	const struct sw_v8_known_code *k = sw_v8_known_code(&v8, PC);
+	assert_non_null(k);
+	assert_int_equal(k->number, 0);
+	int64_t first_ns = k->first_ns;
+	v8_put(deopt, DATA + 8 * 6, v8_smi(5));
+	assert_true(sw_v8_copies_renew(&v8));
+	copies.renewed_ns = k->filled_ns + AGAIN_NS;
+	assert_ptr_equal(sw_v8_known_code(&v8, PC), k);
+	assert_int_equal(k->number, 5);
+	assert_true(k->first_ns > first_ns);
+}
+
 /* ---- the recipe ------------------------------------------------------------------------------ */
 
+enum { BIAS = 0x10000, KEY = 0x480000, PTHREAD_VALUES = 0x310, N_VALUES = 40 };
 static uint64_t record[SW_SAMPLED_BYTES_MAX / 8];
+static uint64_t key, values[2 * N_VALUES]; /* of pthread_setspecific() */
 static struct sw_copy_part parts[SW_COPY_PARTS_MAX];
 
-/* The copy of a thread with that rbp. */
-static struct sw_copy execute(uint64_t rbp, uint64_t rdi)
+static struct sw_copy execute_of(const struct sw_v8_program *p, uint64_t rbp, uint64_t rdi)
 {
-	static struct fake_region regions[4];
+	static struct fake_region regions[6];
 	static uint64_t tls[2];
 	static struct fake_memory fake;
 	struct sw_recipe recipe = {0};
 	struct sw_copy copy;
 	uint64_t regs[SW_ITERATE_REGS] = {0};
 	tls[0] = ISOLATE;
-	memcpy(regions, then_regions, sizeof(regions));
+	memcpy(regions, then_regions, sizeof(then_regions));
+	regions[4] = (struct fake_region){KEY, (const uint8_t *) &key, sizeof(key)};
+	regions[5] = (struct fake_region){FS + PTHREAD_VALUES, values, sizeof(values)};
 	regions[2] = (struct fake_region){FS - 16, tls, sizeof(tls)};
 	fake = (struct fake_memory){.regions = regions, .n_regions = SW_ARRAY_SIZE(regions)};
 	regs[offsetof(struct user_regs_struct, rsp) / 8] = STACK;
 	regs[offsetof(struct user_regs_struct, rbp) / 8] = rbp;
 	regs[offsetof(struct user_regs_struct, rdi) / 8] = rdi;
 	const struct sw_recipe_thread thread = {regs, FS};
-	assert_true(sw_v8_recipe_make(&program, fake_memory(&fake), 0, &recipe));
+	assert_true(sw_v8_recipe_make(p, fake_memory(&fake), BIAS, &recipe));
 	assert_true(sw_recipe_finish(&recipe));
 	size_t bytes =
 		sw_recipe_execute(&recipe.steps, fake_memory(&fake), &thread, (uint8_t *) record);
 	assert_true(sw_copy_parse((const uint8_t *) record, bytes, parts, &copy));
 	return copy;
+}
+
+/* The copy of a thread with that rbp. */
+static struct sw_copy execute(uint64_t rbp, uint64_t rdi)
+{
+	return execute_of(&program, rbp, rdi);
 }
 
 static bool has(const struct sw_copy *copy, uint64_t object)
@@ -327,6 +390,35 @@ TEST_WITH(test_recipe, setup, teardown)
 	copy = execute(3, 0);
 	assert_int_equal(copy.n_parts, 5);
 	assert_int_equal(copy.head.flags & SW_SAMPLED_CUT, 0);
+}
+
+/* Before 11.3 a thread has its isolate among the values of the C library, under a key of 32 bits. */
+TEST_WITH(test_recipe_key, setup, teardown)
+{
+	struct sw_v8_program old = program;
+	struct sw_copy copy;
+	old.microtasks.off = 0;
+	old.isolate_key_svma = KEY - BIAS;
+	make_frame(24, 0, function);
+	root[ENTRY_OFF / 8] = STACK + 8 * 24;
+	memset(values, 0, sizeof(values));
+	for (uint64_t i = 0; i < 32; i += 31) {
+		key = i | (uint64_t) 1 << 32;
+		copy = execute_of(&old, 3, 0);
+		assert_int_equal(copy.n_parts, 0);
+		values[2 * i + 1] = ISOLATE;
+		copy = execute_of(&old, 3, 0);
+		assert_true(has(&copy, function) && has(&copy, shared) && has(&copy, script));
+		values[2 * i + 1] = 0;
+	}
+	/* Values of greater keys are elsewhere. */
+	key = 32;
+	values[2 * 32 + 1] = ISOLATE;
+	copy = execute_of(&old, 3, 0);
+	assert_int_equal(copy.n_parts, 0);
+	/* Frames of JavaScript itself are found all the same. */
+	copy = execute_of(&old, STACK + 8 * 24, 0);
+	assert_true(has(&copy, function));
 }
 
 /* ---- where C++ code was entered -------------------------------------------------------------- */
