@@ -28,14 +28,22 @@ enum {
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
+static void recorder_count(struct sw_host_counts *counts, const struct sw_host_process *p)
+{
+	const struct sw_recorder_totals *t = sw_recorder_totals(p->recorder);
+	const uint64_t n_unanswered = sw_recorder_unanswered(p->recorder);
+	counts->n_samples += t->n_samples;
+	counts->n_lost += t->n_lost;
+	counts->n_native += sw_recorder_native(p->recorder);
+	counts->n_unanswered += n_unanswered;
+	if (n_unanswered > 0 && counts->n_unanswered_processes++ == 0)
+		counts->unanswered_pid = p->pid;
+}
+
 static void recorder_drop(struct sw_host_run *run, struct sw_host_process *p)
 {
-	if (p->recorder != NULL) {
-		const struct sw_recorder_totals *t = sw_recorder_totals(p->recorder);
-		run->counts.n_samples += t->n_samples;
-		run->counts.n_lost += t->n_lost;
-		run->counts.n_native += sw_recorder_native(p->recorder);
-	}
+	if (p->recorder != NULL)
+		recorder_count(&run->counts, p);
 	sw_recorder_destroy(p->recorder);
 	if (p->recorder != NULL)
 		sw_sessions_leave(&run->sessions, p->session);
@@ -296,14 +304,9 @@ static int rest_take(struct sw_host_run *run, struct sw_error *err)
 static struct sw_host_counts counts_now(const struct sw_host_run *run)
 {
 	struct sw_host_counts c = run->counts;
-	for (size_t i = 0; i < run->n_places; i++) {
-		const struct sw_recorder *recorder = run->processes[i].recorder;
-		if (recorder == NULL)
-			continue;
-		c.n_samples += sw_recorder_totals(recorder)->n_samples;
-		c.n_lost += sw_recorder_totals(recorder)->n_lost;
-		c.n_native += sw_recorder_native(recorder);
-	}
+	for (size_t i = 0; i < run->n_places; i++)
+		if (run->processes[i].recorder != NULL)
+			recorder_count(&c, &run->processes[i]);
 	return c;
 }
 
@@ -438,11 +441,18 @@ int sw_host_run_summary(const struct sw_host_run *run)
 		sw_say("snapwalk", "samples_ended",
 		       "%llu samples have no stack: their process had ended when they were read",
 		       (unsigned long long) c.n_ended);
-	if (c.n_lost > 0)
+	if (c.n_unanswered > 0)
+		sw_say("snapwalk", "samples_unanswered",
+		       "%llu samples are lost: the memory of process %d%s does not answer, as that "
+		       "of a file system whose server has stopped; it is looked at again after "
+		       "pauses that grow",
+		       (unsigned long long) c.n_unanswered, (int) c.unanswered_pid,
+		       c.n_unanswered_processes > 1 ? ", and of others," : "");
+	if (c.n_lost > c.n_unanswered)
 		sw_say("snapwalk", "samples_lost",
 		       "%llu samples are lost: their process became another program before its "
 		       "maps were read",
-		       (unsigned long long) c.n_lost);
+		       (unsigned long long) (c.n_lost - c.n_unanswered));
 	if (c.n_late > 0)
 		sw_say("snapwalk", "samples_late",
 		       "%llu samples are lost: they were not fetched in time",

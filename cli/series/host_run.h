@@ -24,11 +24,13 @@ struct sw_host_process {
 /* Counts of processes whose recorders are gone, and of those that have none. */
 struct sw_host_counts {
 	uint64_t n_samples, n_native;
-	uint64_t n_ended;  /* the process had ended before it was looked at */
-	uint64_t n_lost;   /* maps could not be read, or were of another program */
-	uint64_t n_late;   /* found no space, or were not read in time */
-	uint64_t n_denied; /* of processes that the caller may not capture */
-	size_t n_processes, n_denied_processes, n_dropped;
+	uint64_t n_ended;      /* the process had ended before it was looked at */
+	uint64_t n_lost;       /* maps could not be read, or were of another program */
+	uint64_t n_unanswered; /* of them: the memory of the process does not answer */
+	uint64_t n_late;       /* found no space, or were not read in time */
+	uint64_t n_denied;     /* of processes that the caller may not capture */
+	size_t n_processes, n_denied_processes, n_unanswered_processes, n_dropped;
+	pid_t unanswered_pid; /* the first of them */
 };
 
 /*

@@ -15,7 +15,7 @@ static void take_deinit(struct sw_take *take)
 }
 
 int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
-		    struct sw_snapshot **ret, struct sw_error *err)
+		    struct sw_capture_waits *waits, struct sw_snapshot **ret, struct sw_error *err)
 {
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
 						       .maps_only = true,
@@ -24,18 +24,25 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 						       .link_fd = -EBADF,
 						       .err = err};
 	int r = sw_snapshot_create(ctx, &take.snap, err);
-	if (r == 0)
-		r = sw_take_files(&take);
+	if (r < 0)
+		return r;
+	struct sw_pages *pages = &take.snap->priv->pages;
+	pages->waits_ms = waits != NULL ? waits->most_ms : 0;
+	r = sw_take_files(&take);
 	if (r == 0)
 		r = sw_take_maps(&take);
+	if (waits != NULL) {
+		waits->waited_ns = pages->waited_ns;
+		waits->copied_ns = pages->copied_ns;
+	}
 	if (r < 0)
 		return r;
 	struct sw_proc_stat leader;
 	if (sw_target_stat(target, &leader))
 		memcpy(take.snap->process.comm, leader.comm, sizeof(leader.comm));
 	sw_snapshot_index(take.snap);
-	sw_pages_helpers_end(&take.snap->priv->pages);
-	take.snap->priv->pages.live_fd = -EBADF; /* is closed here */
+	sw_pages_helpers_end(pages);
+	pages->live_fd = -EBADF; /* is closed here */
 	*ret = sw_take_ptr(take.snap);
 	return 0;
 }
@@ -43,5 +50,5 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 int sw_snapshot_maps(struct sw_context *ctx, const struct sw_target *target,
 		     struct sw_snapshot **ret, struct sw_error *err)
 {
-	return sw_capture_maps(ctx, target, ret, err);
+	return sw_capture_maps(ctx, target, NULL, ret, err);
 }

@@ -4,8 +4,16 @@
 
 #include "process/target.h"
 
-/* A snapshot without threads: the process, its maps and modules. No thread is touched. As sw_snapshot_take(). */
+/* Waits for memory and files that do not answer: those of file systems whose server does not. */
+struct sw_capture_waits {
+	uint32_t most_ms;  /* in all, but for copies of files; 0: as long as a capture waits */
+	int64_t waited_ns; /* also if it failed */
+	int64_t copied_ns; /* for copies of files whose server answers */
+};
+
+/* A snapshot without threads: the process, its maps and modules. No thread is touched. As sw_snapshot_take(). waits: NULL is
+ * as long as a capture waits. */
 int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
-		    struct sw_snapshot **ret, struct sw_error *err);
+		    struct sw_capture_waits *waits, struct sw_snapshot **ret, struct sw_error *err);
 
 #endif

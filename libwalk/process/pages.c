@@ -76,7 +76,8 @@ static const struct sw_pages_slow *slow_find(const struct sw_pages *pages, uint6
 
 int64_t sw_pages_deadline_ns(const struct sw_pages *pages, int64_t begin_ns, int patience_ms)
 {
-	int64_t left_ns = WAITS_MS * (int64_t) NS_PER_MS - pages->waited_ns;
+	int64_t waits_ms = pages->waits_ms != 0 ? pages->waits_ms : WAITS_MS;
+	int64_t left_ns = waits_ms * NS_PER_MS - pages->waited_ns;
 	int64_t patience_ns = patience_ms * (int64_t) NS_PER_MS;
 	return begin_ns + (patience_ns < left_ns ? patience_ns : left_ns);
 }

@@ -33,6 +33,7 @@ struct sw_pages {
 	bool left_behind;       /* one that may still write to where the window's copies are */
 	unsigned n_lost;        /* readers */
 	int64_t waited_ns;      /* in all, but for copies: sw_pages_deadline_ns() */
+	uint32_t waits_ms;      /* so long, in all, at most; 0: 3 s */
 	int64_t copied_ns;      /* in all: sw_pages_may_copy() */
 	struct sw_fs_file root; /* our root directory */
 	bool root_known;

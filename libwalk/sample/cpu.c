@@ -58,6 +58,9 @@ struct sw_cpu_sampler {
 	bool changed;                  /* maps or program, since fed.drain was called last */
 	uint32_t recipe_generation;    /* fed: of copies that were made by the recipe */
 	uint64_t n_native;             /* fed: copies without what the recipe is for */
+	struct sw_rests rests;         /* fed: of looks at memory that does not answer */
+	uint64_t n_unanswered;         /* fed: copies that were left out for that */
+	struct sw_capture_waits waits; /* of the last look at the maps */
 	bool has_runtime;              /* fed: frames of which may be missing */
 	struct sw_slots kept_native;   /* fed: as kept, of walks without runtimes */
 	struct sw_event_place *places; /* owned: of them, without files */
@@ -263,7 +266,10 @@ static int maps_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = exec_id_read(s);
 		snapshot_drop(s);
-		r = sw_capture_maps(s->ctx, s->target, &s->base, err);
+		s->waits = (struct sw_capture_waits){
+			.most_ms =
+				is_fed(s) ? sw_rests_patience_ms(s->feed.rests, sw_clock_ns()) : 0};
+		r = sw_capture_maps(s->ctx, s->target, &s->waits, &s->base, err);
 		s->base_exec_id = before == exec_id_read(s) ? before : 0;
 		if (r < 0 || s->base_exec_id != 0 || !s->by_calls)
 			break;
@@ -860,6 +866,24 @@ uint64_t sw_cpu_sampler_native(const struct sw_cpu_sampler *s)
 	return s->n_native;
 }
 
+uint64_t sw_cpu_sampler_unanswered(const struct sw_cpu_sampler *s)
+{
+	return s->n_unanswered;
+}
+
+/* The look that is over; what the recipe needed was waited for by what the maps have. */
+static void rests_note(struct sw_cpu_sampler *s, int r)
+{
+	const struct sw_pages *pages = s->base != NULL ? &s->base->priv->pages : NULL;
+	const struct sw_rests_look look = {.waited_ns = pages != NULL ? pages->waited_ns
+								      : s->waits.waited_ns,
+					   .copied_ns = pages != NULL ? pages->copied_ns
+								      : s->waits.copied_ns,
+					   .failed = r < 0};
+	if (sw_rests_note(&s->rests, s->feed.rests, sw_clock_ns(), &look))
+		s->n_unanswered += r < 0;
+}
+
 /*
  * Maps of the program that the copy is of. Which program they are of nobody can tell where it became another one
  * meanwhile: the copy is left out then, and the maps are read again for the next one. False: that is so.
@@ -868,6 +892,7 @@ static int fed_renew(struct sw_cpu_sampler *s, bool *ret_usable, struct sw_error
 {
 	s->changed = false;
 	int r = base_take(s, err);
+	rests_note(s, r);
 	if (r < 0) {
 		snapshot_drop(s);
 		s->base_old = true;
@@ -905,8 +930,15 @@ static int fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_e
 	bool unknown = s->snap != NULL && !is_known_code(s, s->copy.regs.rip);
 	bool due = (s->code_came || unknown) &&
 		   sw_clock_ns() - s->base_ns > (s->code_came ? CODE_NS : UNKNOWN_NS);
-	due = due || (s->snap != NULL && is_announced(s));
-	if (s->base_old || s->snap == NULL || s->program_came || *ret_new_program || due) {
+	due |= s->base_old || s->snap == NULL || s->program_came || *ret_new_program;
+	due = due || is_announced(s);
+	if (due && sw_clock_ns() < s->rests.until_ns) {
+		*ret_new_program = false;
+		s->n_left++;
+		s->n_unanswered++;
+		return 0;
+	}
+	if (due) {
 		int r = fed_renew(s, &usable, err);
 		if (r < 0)
 			s->n_left++;

@@ -3,6 +3,7 @@
 #define SW_SAMPLE_CPU_H
 
 #include "copies/copies.h"
+#include "sample/rests.h"
 
 #include <snapwalk/sampler.h>
 
@@ -15,7 +16,8 @@ struct sw_cpu_feed {
 	/* Reads what the kernel has recorded of all processes by now, and tells each sampler. */
 	void (*drain)(void *arg);
 	void *arg;
-	size_t stack_bytes; /* of each copy */
+	size_t stack_bytes;         /* of each copy */
+	struct sw_rests_all *rests; /* borrowed: of all who are fed by it */
 };
 
 /* feed: copied. As sw_cpu_sampler_create(). */

@@ -9,6 +9,7 @@
 #include "process/target.h"
 #include "sample/cpu.h"
 
+#include <snapwalk/clock.h>
 #include <snapwalk/host.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct sw_host_sampler {
 	size_t n_ends;
 	uint64_t events_lost;
 	int64_t begin_ns, end_ns; /* samples of before and later are left out */
+	struct sw_rests_all rests;
 };
 
 int sw_host_sampler_open(const struct sw_host_options *options, struct sw_host_sampler **ret,
@@ -50,6 +52,7 @@ int sw_host_sampler_open(const struct sw_host_options *options, struct sw_host_s
 	if (h == NULL)
 		return sw_fail_nomem(err);
 	h->end_ns = INT64_MAX;
+	h->rests.begin_ns = sw_clock_ns();
 	h->stack_bytes = options->stack_bytes == 0                     ? DEFAULT_STACK_BYTES
 			 : options->stack_bytes < SW_SAMPLED_STACK_MAX ? options->stack_bytes
 								       : SW_SAMPLED_STACK_MAX;
@@ -232,7 +235,8 @@ int sw_cpu_sampler_create_of(struct sw_host_sampler *h, struct sw_context *ctx,
 	const struct sw_cpu_feed feed = {.copies = h->copies,
 					 .drain = drain,
 					 .arg = h,
-					 .stack_bytes = h->stack_bytes};
+					 .stack_bytes = h->stack_bytes,
+					 .rests = &h->rests};
 	size_t place = place_of(h, 0);
 	if (place == h->n_samplers && h->n_samplers == SW_HOST_PROCESSES_MAX)
 		return sw_fail(err, SW_E_LIMIT, "more than %d processes", SW_HOST_PROCESSES_MAX);

@@ -317,6 +317,11 @@ uint64_t sw_recorder_native(const struct sw_recorder *r)
 	return sw_cpu_sampler_native(r->cpu);
 }
 
+uint64_t sw_recorder_unanswered(const struct sw_recorder *r)
+{
+	return sw_cpu_sampler_unanswered(r->cpu);
+}
+
 const char *sw_recorder_no_recipe(const struct sw_recorder *r)
 {
 	return sw_cpu_sampler_no_recipe(r->cpu);

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 30s
+# tier: gate 40s
 # serial
 """A process has its memory locked, and waits for a file system that does not answer. Each command that looks at it answers within
 its limits. No probe is placed in a file that it maps: the kernel would wait for that lock, and all processes of the machine that fork for
@@ -9,6 +9,7 @@ the kernel; so no file with probes runs beside this one. The server of the file 
 import concurrent.futures
 import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -24,6 +25,7 @@ from test_hangs import RARE, Unit, commands, reap, run
 
 RUNS = 3
 LOCK_S = 3  # is waited for the lock where there is no limit: libwalk/process/pages.c
+END_S = 5  # is taken for what is left at the end
 AT_ONCE = 4
 # A probe that waits for the lock keeps this machine from forking for so long, if the command is wrong.
 PROBE_LIMIT_S = 8
@@ -68,10 +70,10 @@ def lock(target, n):
 
 
 @contextlib.contextmanager
-def locked(directory, library, n):
+def locked(directory, library, n, *args):
     """The server, and the target of which n threads wait for it; it maps the library, too."""
     with fuse.Fuse(directory, {"file": bytes(4096)}) as server:
-        with Target("locks_memory", f"{directory}/file", library) as target:
+        with Target("locks_memory", f"{directory}/file", library, *args) as target:
             server.stop_after(0)
             try:
                 lock(target, n)
@@ -130,6 +132,24 @@ def test_probes(tap, directory, n, how):
         tap.check(result and result[0] == 0, f"{label}: placed when the memory is not locked any more", result)
 
 
+SAMPLED_S, RATE = 4, 199
+
+
+def test_host(tap, directory):
+    """A process of which each look waits for the lock is on a CPU all the time: others are sampled meanwhile, it is left out and
+    that is said. A command that waited at each of its samples would take four of them."""
+    with locked(directory, f"{TARGETS}/plugin.so", WAITS, "spin") as (_, target):
+        _, result, where = run(["sample", "--all", "--duration", str(SAMPLED_S), "--rate", str(RATE), "--timeout",
+                                str(END_S * 1000), "--format", "json"])
+    reap()
+    if not tap.check(result is not None, "all processes: ends", where):
+        return
+    said = re.search(r"(\d+) samples are lost: the memory of process (\d+)", result[2])
+    most = (SAMPLED_S + END_S + LOCK_S) // LOCK_S + 2
+    tap.check(said and int(said[2]) == target.pid and int(said[1]) > most,
+              "all processes: no sample waits for the memory of one", result[2])
+
+
 LOOKS, BETWEEN_S = 20, 0.05
 
 
@@ -181,6 +201,7 @@ def main():
             tap.guard(unless_missing, test_probes, directory, READS, "the lock is held for reading")
             tap.guard(unless_missing, test_probes, directory, WAITS, "others wait for the lock")
             tap.guard(unless_missing, test_end, directory)
+            tap.guard(unless_missing, test_host, directory)
     unit.remove()
     tap.done()
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * locks_memory FILE LIBRARY: for each line a thread waits with the lock of this memory. The first one unmaps a page of FILE
+ * locks_memory FILE LIBRARY [spin]: for each line a thread waits with the lock of this memory. The first one unmaps a page of FILE
  * that has to be written first: munmap(2) has the lock for reading by then. The second one waits for the lock to map
- * memory, and whoever comes later waits for that one. LIBRARY is mapped as the loader does it. The program is linked
- * statically, so that probes in files that other processes map do not wait for this one.
+ * memory, and whoever comes later waits for that one. LIBRARY is mapped as the loader does it. spin: one more thread
+ * is on a CPU all the time, and needs nothing of the memory. The program is linked statically, so that probes in files that
+ * other processes map do not wait for this one.
  */
 #include "target.h"
 
@@ -21,9 +22,16 @@ static void *unmap(void *arg)
 	return arg;
 }
 
+static _Noreturn void *spin(void *arg)
+{
+	(void) arg;
+	for (;;)
+		__asm__ volatile("pause");
+}
+
 int main(int argc, char **argv)
 {
-	pthread_t unmaps;
+	pthread_t unmaps, spins;
 	char line[16];
 	if (argc < 3)
 		return 2;
@@ -33,6 +41,8 @@ int main(int argc, char **argv)
 	    mmap(NULL, 4 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, library, 0) == MAP_FAILED)
 		return 1;
 	close(library);
+	if (argc > 3 && pthread_create(&spins, NULL, spin, NULL) != 0)
+		return 1;
 	page[0] = 1;
 	puts("ready");
 	fflush(stdout);

@@ -95,6 +95,9 @@ SW_PUBLIC int64_t sw_host_sampler_cost_ns(const struct sw_host_sampler *host);
 
 /** Samples of native frames alone: the kernel did not have the recipe of their runtime yet, or there is none. */
 SW_PUBLIC uint64_t sw_cpu_sampler_native(const struct sw_cpu_sampler *sampler);
+/** Samples that are left out, and count as lost, as the memory of the process does not answer: what it maps is on a file
+ * system whose server does not. It is looked at again after a pause that grows. */
+SW_PUBLIC uint64_t sw_cpu_sampler_unanswered(const struct sw_cpu_sampler *sampler);
 /** Why the kernel does not copy what a runtime of the process has of its frames, in words; "" otherwise. */
 SW_PUBLIC const char *sw_cpu_sampler_no_recipe(const struct sw_cpu_sampler *sampler);
 

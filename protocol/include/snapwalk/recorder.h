@@ -151,6 +151,8 @@ SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slo
 
 /** See sw_cpu_sampler_native(); of a recorder with options.host, as the following. */
 SW_PUBLIC uint64_t sw_recorder_native(const struct sw_recorder *recorder);
+/** See sw_cpu_sampler_unanswered(). */
+SW_PUBLIC uint64_t sw_recorder_unanswered(const struct sw_recorder *recorder);
 /** See sw_cpu_sampler_no_recipe(). */
 SW_PUBLIC const char *sw_recorder_no_recipe(const struct sw_recorder *recorder);
 
