@@ -36,7 +36,8 @@ bool sw_worker_life_wait(const struct sw_worker_life *life, int stream, int64_t 
 		if (n > 0)
 			return false;
 		if (n == 0)
-			return !last;
+			/* when_ns of a worker that is late is long past. */
+			return !last && sw_clock_ns() < life->end_ns;
 	}
 }
 

@@ -61,6 +61,7 @@ TEST(test_life)
 	assert_true(sw_worker_life_wait(&life, ends[0], sw_clock_ns() + NS_PER_MS));
 	sw_worker_life_begin(&life, now_ns + NS_PER_MS);
 	assert_false(sw_worker_life_wait(&life, ends[0], INT64_MAX)); /* it ended */
+	assert_false(sw_worker_life_wait(&life, ends[0], now_ns));    /* and who is late sees it */
 	sw_worker_life_begin(&life, INT64_MAX);
 	assert_int_equal(shutdown(ends[1], SHUT_WR), 0);
 	assert_false(sw_worker_life_wait(&life, ends[0], INT64_MAX)); /* it is enough */
