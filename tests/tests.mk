@@ -41,6 +41,7 @@ FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run waits/test_
 	$(patsubst %,sample/test_%,code light links passes sampler) \
 	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
 UNIT_ALONE  := cli/daemon/test_kept cli/run/test_split daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/sandbox/test_filters \
+	daemon/worker/test_events \
 	libwalk/base/test_range_index_nomem \
 	libwalk/runtimes/beam/test_beam_before libwalk/runtimes/cpython/test_cpython_before libwalk/stop/test_helper_killed \
 	protocol/profile/test_write protocol/report/test_distinct protocol/report/test_nomem protocol/test_varlink_nomem

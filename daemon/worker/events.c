@@ -18,6 +18,7 @@
 
 enum {
 	FETCH_NS = 50000000,
+	REST_NS = 1000000000, /* for what is there at the end */
 	NS_PER_MS = 1000000,
 	STACKS_MAX = 16384,
 	SEND_BYTES = 256 << 10, /* so many wait at most before they are sent */
@@ -242,10 +243,15 @@ static int confine(struct events *e, struct sw_error *err)
 		     : sw_worker_confine(w, LATE_MS + (left_ms > 0 ? (uint32_t) left_ms : 0), err);
 }
 
+static void lost_count(struct events *e)
+{
+	e->ended.n_lost = sw_recorder_totals(e->recorder)->n_lost + e->n_dropped;
+}
+
 static int fetch(struct events *e, struct sw_error *err)
 {
 	int r = sw_recorder_sample(e->recorder, err);
-	e->ended.n_lost = sw_recorder_totals(e->recorder)->n_lost + e->n_dropped;
+	lost_count(e);
 	bool ended = sw_recorder_has_ended(e->recorder);
 	if (r == 0 || r == -SW_E_CHANGED || ended) {
 		int sent = send(e, err);
@@ -254,16 +260,22 @@ static int fetch(struct events *e, struct sw_error *err)
 	return r;
 }
 
-/* Fetches all events until now: a single fetch takes as many as there is time for. */
+/* Fetches the events until now, as many as there is time for: those that are left are lost. */
 static int rest_fetch(struct events *e, struct sw_error *err)
 {
+	const int64_t deadline_ns = sw_clock_ns() + REST_NS;
 	int r = 0;
 	sw_recorder_stop_events(e->recorder);
-	for (uint64_t before = UINT64_MAX; r == 0 && before != e->ended.n && !is_enough(e);) {
+	for (uint64_t before = UINT64_MAX;
+	     r == 0 && before != e->ended.n && !is_enough(e) && sw_clock_ns() < deadline_ns;) {
 		before = e->ended.n;
 		r = fetch(e, err);
 	}
-	return r;
+	if (r < 0 || is_enough(e) || sw_recorder_has_ended(e->recorder))
+		return r;
+	sw_recorder_drop_events(e->recorder);
+	lost_count(e);
+	return send(e, err);
 }
 
 static int run(struct events *e, struct sw_error *err)

@@ -1127,6 +1127,11 @@ void sw_event_sampler_stop(struct sw_cpu_sampler *s)
 	sw_copies_end(s->copies);
 }
 
+void sw_event_sampler_drop(struct sw_cpu_sampler *s)
+{
+	rest_count(s);
+}
+
 bool sw_event_sampler_take_out(struct sw_cpu_sampler *s)
 {
 	return sw_uprobes_close_last(&s->probes);

@@ -350,6 +350,14 @@ void sw_recorder_stop_events(struct sw_recorder *r)
 		sw_event_sampler_stop(r->cpu);
 }
 
+void sw_recorder_drop_events(struct sw_recorder *r)
+{
+	if (r->cpu == NULL)
+		return;
+	sw_event_sampler_drop(r->cpu);
+	r->totals.n_lost = sw_cpu_sampler_lost(r->cpu);
+}
+
 bool sw_recorder_take_probe_out(struct sw_recorder *r)
 {
 	return r->cpu != NULL && sw_event_sampler_take_out(r->cpu);

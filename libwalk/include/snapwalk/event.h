@@ -353,6 +353,9 @@ SW_PUBLIC bool sw_event_sampler_has_more(const struct sw_cpu_sampler *sampler);
  * sw_event_sampler_create(). */
 SW_PUBLIC void sw_event_sampler_stop(struct sw_cpu_sampler *sampler);
 
+/** Drop the events that were not returned yet, after sw_event_sampler_stop(): sw_cpu_sampler_lost() counts them. */
+SW_PUBLIC void sw_event_sampler_drop(struct sw_cpu_sampler *sampler);
+
 /**
  * Take one probe out of the code of the process, after sw_event_sampler_stop(). The kernel needs 10 to 100s of ms for each:
  * meanwhile the caller can read events of other samplers.

@@ -171,6 +171,8 @@ SW_PUBLIC bool sw_recorder_events_are_over(const struct sw_recorder *recorder);
 
 /** See sw_event_sampler_stop(); of a recorder with options.event. */
 SW_PUBLIC void sw_recorder_stop_events(struct sw_recorder *recorder);
+/** See sw_event_sampler_drop(); likewise. sw_recorder_totals() has the new number. */
+SW_PUBLIC void sw_recorder_drop_events(struct sw_recorder *recorder);
 /** See sw_event_sampler_take_out(); likewise. */
 SW_PUBLIC bool sw_recorder_take_probe_out(struct sw_recorder *recorder);
 
