@@ -290,10 +290,10 @@ static int run(struct events *e, struct sw_error *err)
 		lasts = sw_worker_life_wait(&w->life, w->stream, next_ns);
 		r = lasts ? fetch(e, err) : rest_fetch(e, err);
 	}
-	if (r == -SW_E_CHANGED)
-		e->ended.end = SW_WORKER_END_CHANGED;
-	else if (is_enough(e))
+	if (is_enough(e)) /* also where the last look saw other code: no worker goes on */
 		e->ended.end = SW_WORKER_END_COUNT;
+	else if (r == -SW_E_CHANGED)
+		e->ended.end = SW_WORKER_END_CHANGED;
 	else if (sw_recorder_has_ended(e->recorder))
 		e->ended.end = SW_WORKER_END_EXITED;
 	else

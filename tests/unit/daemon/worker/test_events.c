@@ -165,3 +165,20 @@ TEST(test_rest_is_short)
 	assert_int_equal(run_of.ended.n_lost + played.lost_told, 0);
 	end_played();
 }
+
+/* The count is reached by the look that also sees other code: no worker goes on. */
+TEST(test_count_and_change)
+{
+	begin_played(10, 10, 10);
+	played.code = -SW_E_CHANGED;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_COUNT);
+	assert_int_equal(run_of.ended.n, 10);
+	assert_int_equal(played.n_told, 10);
+	end_played();
+	begin_played(9, 10, 10);
+	played.code = -SW_E_CHANGED;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_CHANGED);
+	end_played();
+}
