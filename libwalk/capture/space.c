@@ -94,7 +94,7 @@ int sw_capture_space_create(struct sw_snapshot *snap, struct sw_stop *stop,
 	space->copies_max = SW_CAPTURE_RANGES;
 	if (options->goroutines || options->tasks)
 		space->copies_max += SW_CAPTURE_GOROUTINES_RANGES;
-	/* Of each thread: three parts of its stack, a lock, a context. */
+	/* Each thread has three parts of its stack, a lock and a context. */
 	space->parts_max = (5 + SW_CAPTURE_STACKS) * stop->capacity + SW_CAPTURE_RANGES;
 	space->parts = sw_arena_alloc(arena, space->parts_max * sizeof(*space->parts));
 	space->ranges_max =

@@ -69,7 +69,7 @@ struct sw_jit_capture {
 	void **state; /* the source's own between the hooks; from snap->priv->arena, NULL at first */
 };
 
-/* What runs while the process that captures has its privileges. */
+/* These functions run while the process that captures has its privileges. */
 struct sw_jit_hook_ops {
 	const char *name; /* the source's */
 
@@ -90,7 +90,7 @@ struct sw_jit_hook_ops {
 	int (*capture)(struct sw_jit_capture *c);
 };
 
-/* What reads the copy. */
+/* These read the copy. */
 struct sw_jit_source_ops {
 	const char *name; /* wire name, as in the table of names */
 

@@ -17,7 +17,7 @@ static const char variable_name[] = "otel_thread_ctx_v1";
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-/* What is too large to be searched is told as a search that took too long. */
+/* A file that is too large to be searched is told as a search that took too long. */
 static void unfinished(const struct sw_snapshot *snap)
 {
 	sw_snapshot_note_limit(snap, "requests of threads are not here: not all files of the "

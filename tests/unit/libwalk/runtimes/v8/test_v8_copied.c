@@ -251,7 +251,7 @@ TEST_WITH(test_code, setup, teardown)
 	assert_false(sw_v8_is_known_code(&v8, PC));
 }
 
-/* What code is of is read again where it could not be read, but not at each copy. */
+/* The function of code is read again where it could not be read, but not at each copy. */
 TEST_WITH(test_code_again, setup, teardown)
 {
 	enum { PC = CODE_PAGE + 0x200, DATA = 16, AGAIN_NS = 20000000 };
@@ -274,7 +274,7 @@ TEST_WITH(test_code_again, setup, teardown)
 	copies.renewed_ns = k->filled_ns + AGAIN_NS;
 	assert_ptr_equal(sw_v8_known_code(&v8, PC), k);
 	assert_int_equal(k->shared, shared);
-	/* It is the same compilation: it is known since it was first met. */
+	/* The same compilation is known since it was first met. */
 	copy.head.time_ns = (uint64_t) first_ns + 1;
 	assert_int_equal(k->first_ns, first_ns);
 	assert_true(sw_v8_is_proven_code(&v8, &cursor, k));
