@@ -35,7 +35,8 @@ struct events {
 	uint64_t stacks[STACKS_MAX];
 	uint32_t n_stacks;
 	struct sw_text new_stacks, told; /* that were not sent yet */
-	uint64_t n_waiting;              /* events of told */
+	uint64_t n_waiting;              /* events of told, */
+	uint64_t n_waiting_no_stack;     /* and those of them that have no stack */
 	uint64_t n_dropped;              /* that were not sent, as the process has other users */
 	uint64_t n_lost_told;
 	struct sw_worker_ended ended;
@@ -120,8 +121,10 @@ static void count(void *arg, uint32_t row, uint64_t n)
 static int drop(struct events *e, struct sw_error *err)
 {
 	e->n_dropped += e->n_waiting;
+	e->ended.n_lost += e->n_waiting;
 	e->ended.n -= e->n_waiting;
-	e->n_waiting = 0;
+	e->ended.n_no_stack -= e->n_waiting_no_stack;
+	e->n_waiting = e->n_waiting_no_stack = 0;
 	e->told.size = e->new_stacks.size = 0;
 	return sw_fail(err, SW_E_CHANGED, "process %d has other users", (int) e->naming.pid);
 }
@@ -146,7 +149,8 @@ static int send(struct events *e, struct sw_error *err)
 	if (text.failed || e->new_stacks.failed || e->told.failed)
 		return sw_fail_nomem(err);
 	e->n_lost_told = e->ended.n_lost;
-	e->n_waiting = e->new_stacks.size = e->told.size = 0;
+	e->n_waiting = e->n_waiting_no_stack = 0;
+	e->new_stacks.size = e->told.size = 0;
 	return sw_worker_event_write(e->worker->stream, SW_WORKER_EVENTS, text.data, text.size,
 				     err);
 }
@@ -175,6 +179,7 @@ static int event(void *arg, const struct sw_event *event, uint32_t row, struct s
 		sw_text_printf(&e->told, ",\"stack\":null}");
 	e->ended.n++;
 	e->n_waiting++;
+	e->n_waiting_no_stack += row >= e->n_stacks;
 	e->ended.n_no_stack += row >= e->n_stacks;
 	return e->told.size + e->new_stacks.size < SEND_BYTES ? 0 : send(e, err);
 }

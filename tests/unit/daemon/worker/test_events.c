@@ -182,3 +182,17 @@ TEST(test_count_and_change)
 	assert_int_equal(run_of.ended.end, SW_WORKER_END_CHANGED);
 	end_played();
 }
+
+/* Events that nobody may see are no events without a stack. */
+TEST(test_dropped)
+{
+	begin_played(10, 10, 0);
+	played.others = true;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_CHANGED);
+	assert_int_equal(run_of.ended.n, 0);
+	assert_int_equal(run_of.ended.n_no_stack, 0);
+	assert_int_equal(run_of.ended.n_lost, 10);
+	assert_int_equal(played.n_told, 0);
+	end_played();
+}
