@@ -22,7 +22,8 @@ enum {
 	NS_PER_MS = 1000000,
 	STACKS_MAX = 16384,
 	SEND_BYTES = 256 << 10, /* so many wait at most before they are sent */
-	LATE_MS = 10000,        /* of CPU time beyond what events last */
+	STACK_BYTES = SW_WORKER_EVENTS_BYTES - 2 * SEND_BYTES, /* of a stack's text */
+	LATE_MS = 10000, /* of CPU time beyond what events last */
 };
 
 struct events {
@@ -84,7 +85,7 @@ static int row_of(struct events *e, const struct sw_report *report, size_t threa
 	sw_cleanup(sw_free_p) char *json = NULL;
 	size_t size = 0;
 	int r = sw_report_stack_json(report, stack, &json, &size, err);
-	if (r < 0)
+	if (r < 0 || size > STACK_BYTES) /* the broker takes no message that is longer */
 		return r;
 	if (sw_map64_put(&e->rows, stack->id, e->n_stacks + 1) < 0)
 		return sw_fail_nomem(err);

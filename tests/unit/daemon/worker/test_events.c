@@ -19,6 +19,8 @@ static bool played_ended(const struct sw_recorder *recorder);
 static void played_stop(struct sw_recorder *recorder);
 static void played_drop(struct sw_recorder *recorder);
 static bool played_same(const struct sw_worker_ids *ids);
+static int played_json(const struct sw_report *report, const struct sw_report_stack *stack,
+		       char **ret_text, size_t *ret_size, struct sw_error *err);
 static int played_write(int stream, enum sw_worker_event_type type, const void *payload,
 			size_t size, struct sw_error *err);
 
@@ -31,6 +33,7 @@ static int played_write(int stream, enum sw_worker_event_type type, const void *
 #define sw_recorder_drop_events played_drop
 #define sw_worker_ids_are_same  played_same
 #define sw_worker_event_write   played_write
+#define sw_report_stack_json    played_json
 #include "worker/events.c"
 #include "test.h"
 
@@ -117,6 +120,15 @@ static int played_write(int stream, enum sw_worker_event_type type, const void *
 	return 0;
 }
 
+/* The id of a stack is the size of its text. */
+static int played_json(const struct sw_report *report, const struct sw_report_stack *stack,
+		       char **ret_text, size_t *ret_size, struct sw_error *err)
+{
+	*ret_size = (size_t) stack->id;
+	*ret_text = calloc(1, *ret_size);
+	return *ret_text != NULL ? 0 : -SW_E_NOMEM;
+}
+
 static void begin_played(uint64_t in_ring, uint64_t at_once, uint64_t count)
 {
 	memset(&played, 0, sizeof(played));
@@ -194,5 +206,25 @@ TEST(test_dropped)
 	assert_int_equal(run_of.ended.n_no_stack, 0);
 	assert_int_equal(run_of.ended.n_lost, 10);
 	assert_int_equal(played.n_told, 0);
+	end_played();
+}
+
+/* An event whose stack does not fit into a message comes without it. */
+TEST(test_long_stack)
+{
+	struct sw_report_stack stack = {.id = STACK_BYTES};
+	struct sw_report_thread thread = {.stack = 0};
+	const struct sw_report report = {.threads = &thread,
+					 .n_threads = 1,
+					 .stacks = &stack,
+					 .n_stacks = 1};
+	const bool wanted = true;
+	begin_played(0, 0, 0);
+	assert_int_equal(rows(&run_of, &report, &wanted, NULL, &played.row, NULL), 0);
+	assert_int_equal(played.row, 0);
+	stack.id++;
+	assert_int_equal(rows(&run_of, &report, &wanted, NULL, &played.row, NULL), 0);
+	assert_int_equal(played.row, SW_RECORDER_NO_ROW);
+	assert_int_equal(run_of.new_stacks.size, STACK_BYTES);
 	end_played();
 }
