@@ -151,7 +151,7 @@ static void end_played(void)
 	sw_map64_deinit(&run_of.rows);
 }
 
-/* Events that are left after a second are lost, and said to be. */
+/* Events that are left after a second are lost, and told so. */
 TEST(test_rest)
 {
 	begin_played(1000000, 10, 0);
