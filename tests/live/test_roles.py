@@ -131,7 +131,6 @@ def commands(pid, directory):
         (["sample", "--all", "-d", "1"], [("snapwalk", "host"), ("snapwalk-unpack", "unpacker")], False),
         (["on", "syscall:nanosleep", "-d", "1", pid], SAMPLED[:1], False),
         # memory has a dozen of probes, which the kernel takes seconds for: test_leaks_memory.py sees that it is confined.
-        # The pair is in a file that no other process maps: one of them could make the kernel refuse a probe.
         (["leaks", "--of", "memory" if ALL else "main/recurse", "-d", "1", pid],
          [("snapwalk", "dump"), *SAMPLED[:1]], False),
         (["show", dump], DUMPED[:1], False),
@@ -268,7 +267,9 @@ def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
 
 def test_commands(tap):
     table = Table()
-    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as here, Target("threads", "2") as target:
+    # A file that no other process maps: one that holds the lock of its memory could make the kernel refuse a probe.
+    with tempfile.TemporaryDirectory() as directory, tempfile.TemporaryDirectory() as here, \
+            Target(None, "2", path=shutil.copy(os.path.join(TARGETS, "threads"), directory)) as target:
         os.chmod(directory, 0o755)
         prepare(here)
         with open(os.path.join(directory, "debuginfod-find"), "w") as file:
