@@ -79,7 +79,8 @@ def check(tap, name, stops, gap_us):
     outer = [" ".join(line[2:]) for line in lines if line[0] == "outer"]
     tap.equal(len(outer), len(roots), f"{name}: a thread has one way to its first function")
     functions = {f for chain in chains for f in chain[1:]}
-    missing = {callee for _, callee in edges} - functions
+    # A target that is not told to rest is never met there: rest() looks at its argument and returns.
+    missing = {callee for _, callee in edges} - functions - {"rest"}
     tap.check(not missing, f"{name}: every function was met", missing)
     tops = {os.path.basename(line[2]): int(line[1]) for line in lines if line[0] == "top"}
     print(f"# {name}: stopped in {tops}")
