@@ -21,7 +21,7 @@ STOPS = int(os.environ.get("SNAPWALK_STOPS", "75"))
 CALLS = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Contended.*")
 JVM_MODES = {"11": ("default", "ZGC"), "17": ("default", "ZGC"), "21": ("default", "ZGC", "ZGC with generations"),
              "25": ("default", "ZGC", "compact"), "26": ("default", "ZGC", "compact")}
-# The program says what the machine does; the functions of java.util.concurrent on the stack say what for.
+# The program says how threads wait; the report says of some, by the class of the object, what for.
 LIBRARY = {"latch": "latch"}
 NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 # A collection by ZGC leaves old pointers in what threads do not touch while they wait: nothing is told then.
