@@ -574,7 +574,8 @@ def check_spoilt(tap, version, home):
                    t["managed"]["name"] not in (None, "", names[t["tid"]])], [],
                   f"{version}: a heap of nonsense: no thread with another name")
         tap.equal([t["blocked_on"]["owner_tid"] for t in after["threads"]
-                   if (t.get("blocked_on") or {}).get("owner_tid") not in (None, main_tid)], [],
+                   if (t.get("blocked_on") or {}).get("owner_pid") == java.pid and
+                   t["blocked_on"]["owner_tid"] not in (None, main_tid)], [],
                   f"{version}: a heap of nonsense: nobody has a lock who has not")
         # The VM's data on classes, methods, threads is spoiled; all but stacks.
         spoil(java.pid, [m for m in rest if not any(m[0] <= sp < m[1] for sp in stack_pointers(java.pid))])
