@@ -115,6 +115,11 @@ def test_codes(tap):
     listed += page("libwalk.3").partition(".Sh ERRORS")[2].partition(".Sh ")[0]
     tap.equal([code for code in sorted(codes) if not re.search(rf"(?<![\w-]){code}(?![\w-])", listed)], [],
               "codes of complaints: each is in DIAGNOSTICS of snapwalk(1) or in ERRORS of libwalk(3)")
+    said = {code for source in sources.values() for code in re.findall(r'\bsw_say(?:_\w+)?\(\s*[^,]+,\s*"(\w+)"', source)}
+    listed = page("snapwalk-sample.1")
+    tap.check("samples_lost" in said, "codes of what a sample says: they are found", sorted(said))
+    tap.equal([code for code in sorted(said) if not re.search(rf"(?<![\w-]){code}(?![\w-])", listed)], [],
+              "codes of what a sample says: each is in snapwalk-sample(1)")
 
 
 def test_library(tap):
