@@ -4,6 +4,7 @@
 
 /* Parts that programs at system calls have in common. */
 #include "iterate/called.h"
+#include "iterate/bpf/called_x86_64.bpf.h"
 #include "iterate/bpf/copying.bpf.h"
 
 /* The reader sets one member of it: ended. */
@@ -49,26 +50,6 @@ static __always_inline int thread_ends(void)
 	return 0;
 }
 
-static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,
-					   uint64_t ret[SW_CALLED_ARGUMENTS])
-{
-	if (is_32bit) {
-		ret[0] = (uint32_t) user->bx;
-		ret[1] = (uint32_t) user->cx;
-		ret[2] = (uint32_t) user->dx;
-		ret[3] = (uint32_t) user->si;
-		ret[4] = (uint32_t) user->di;
-		ret[5] = (uint32_t) user->bp;
-		return;
-	}
-	ret[0] = user->di;
-	ret[1] = user->si;
-	ret[2] = user->dx;
-	ret[3] = user->r10;
-	ret[4] = user->r8;
-	ret[5] = user->r9;
-}
-
 /* The event is a part that is no memory of the process. It goes before stack and recipe, which may fill the buffer. */
 static __always_inline void event_put(struct scratch *s, const struct sw_called_event *event)
 {
@@ -88,6 +69,14 @@ static __always_inline void event_put(struct scratch *s, const struct sw_called_
 	to->value[2] = event->value[2];
 	s->at = at + sizeof(*part) + sizeof(*event);
 	s->n_parts++;
+}
+
+/* An event of a system call or the like, and the thread. */
+static __always_inline void event_take(struct taking *t, const struct sw_called_event *event)
+{
+	event_put(t->s, event);
+	sample_make(t->s, t->task, t->setup, t->recipe, true);
+	(void) taking_end(t); /* what was lost is counted */
 }
 
 struct alone {

@@ -493,7 +493,7 @@ static __always_inline uint64_t *part_begin(struct scratch *s, uint32_t bytes, u
 }
 
 /* Instructions that are probed and executed elsewhere: MAX_UINSN_BYTES, arch/x86/include/asm/uprobes.h. */
-enum { PROBED_BYTES = 16, PROBED_RIP = 16 };
+enum { PROBED_BYTES = 16 };
 
 /*
  * Changes that probes of functions made to the current thread: where returns are probed, by whomever, the stack has addresses
@@ -508,9 +508,9 @@ int probes_put(struct scratch *s)
 	if (utask == NULL)
 		return 0;
 	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
-	uint64_t off = head->regs[PROBED_RIP] - word_at(&utask->xol_vaddr);
+	uint64_t off = head->regs[REGS_PC] - word_at(&utask->xol_vaddr);
 	if (number_at(&utask->state) != RUNS && off <= PROBED_BYTES)
-		head->regs[PROBED_RIP] = word_at(&utask->vaddr) + off;
+		head->regs[REGS_PC] = word_at(&utask->vaddr) + off;
 	const struct return_instance *at = pointer_at(&utask->return_instances);
 	uint32_t begin = s->at, n = 0;
 	if (at == NULL || begin > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) -

@@ -5,10 +5,7 @@
 /* Parts that programs at the beginning and at the RETs of functions have in common. */
 #include "iterate/bpf/called.bpf.h"
 
-enum {
-	ORIG_RAX = 15,     /* of struct user_regs_struct */
-	CALLS_MAX = 65536, /* that have not returned yet */
-};
+enum { CALLS_MAX = 65536 /* that have not returned yet */ };
 
 static const uint64_t NO_CALL = UINT64_MAX;
 
@@ -25,9 +22,8 @@ struct call {
 
 struct entered {
 	uint64_t time_ns;
-	/* A function keeps it for its caller, and Go has its goroutine there: a RET with another value is of another
-	 * call. */
-	uint64_t r14;
+	/* A function keeps it for its caller, where it is no goroutine: a RET with another value is of another call. */
+	uint64_t goroutine;
 	uint64_t words[SW_CALLED_ARGUMENTS];
 };
 
@@ -38,18 +34,6 @@ struct {
 	__type(value, struct entered);
 } sw_calls SEC(".maps");
 
-/* System V AMD64 psABI 1.0, figure 3.4; of i386 arguments are on the stack. */
-static __always_inline void words_read(const struct pt_regs *user,
-				       uint64_t ret[SW_CALLED_ARGUMENTS])
-{
-	ret[0] = user->di;
-	ret[1] = user->si;
-	ret[2] = user->dx;
-	ret[3] = user->cx;
-	ret[4] = user->r8;
-	ret[5] = user->r9;
-}
-
 /* A child of vfork(2) has the memory of the process, and is none of it. NULL: what happens is no event. */
 static __always_inline struct sw_called_setup *called_here(void)
 {
@@ -58,6 +42,14 @@ static __always_inline struct sw_called_setup *called_here(void)
 	if (called == NULL || called->ended || !is_process(called, bpf_get_current_task_btf()))
 		return NULL;
 	return called;
+}
+
+/* Copies the thread at a breakpoint. Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of
+ * its own. */
+static __always_inline void probed_make(struct taking *t)
+{
+	sample_make(t->s, t->task, t->setup, t->recipe, false);
+	((struct sw_sampled_head *) t->s->out)->regs[REGS_CALL] = NO_CALL;
 }
 
 static __always_inline struct sw_sampled_counts *counts_here(void)
@@ -77,17 +69,17 @@ static __always_inline struct sw_called_setup *breakpoint_here(uint64_t cookie)
 	return called;
 }
 
-/* Go has its goroutine in r14 (ABIInternal), whose first words are the bounds of its stack: runtime/runtime2.go, Go 1.17 to
- * 1.25. Other code has something else there, which it keeps as well. */
+/* The first words of a goroutine are the bounds of its stack: runtime/runtime2.go, Go 1.17 to 1.25. */
 static __always_inline struct call call_of(const struct pt_regs *user, uint64_t place)
 {
 	struct call call = {.sp = user->sp, .place = place};
 	uint64_t bounds[2] = {0, 0};
-	if (user->r14 != 0 &&
-	    bpf_probe_read_user(bounds, sizeof(bounds), (const void *) user->r14) == 0 &&
+	uint64_t goroutine = goroutine_of(user);
+	if (goroutine != 0 &&
+	    bpf_probe_read_user(bounds, sizeof(bounds), (const void *) goroutine) == 0 &&
 	    user->sp >= bounds[0] && user->sp < bounds[1]) {
 		call.sp = bounds[1] - user->sp;
-		call.goroutine = user->r14;
+		call.goroutine = goroutine;
 	}
 	return call;
 }
@@ -99,7 +91,7 @@ static __always_inline void call_note(struct sw_called_setup *called, uint64_t c
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
 	struct sw_sampled_counts *counts = counts_here();
 	struct call call = call_of(user, cookie & SW_CALLED_PLACE_MASK);
-	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .r14 = user->r14};
+	struct entered entered = {.time_ns = bpf_ktime_get_ns(), .goroutine = goroutine_of(user)};
 	if (counts == NULL)
 		return;
 	words_read(user, entered.words);
@@ -109,12 +101,6 @@ static __always_inline void call_note(struct sw_called_setup *called, uint64_t c
 		(void) __sync_fetch_and_add(&called->n_events, 1);
 		counts->n_no_space++;
 	}
-}
-
-/* The result of the call that ends at a place of this cookie: a jump to memset(3) has it as an argument. */
-static __always_inline uint64_t result_of(const struct pt_regs *user, uint64_t cookie)
-{
-	return (cookie >> SW_CALLED_FIRST_AT & 1) != 0 ? user->di : user->ax;
 }
 
 /* A RET of the function is about to be executed. False: no call of it ends here, or one that began before the probes. */
@@ -127,7 +113,7 @@ static __always_inline bool call_ends(const struct pt_regs *user, uint64_t cooki
 		return false;
 	*ret = *entered;
 	(void) bpf_map_delete_elem(&sw_calls, &call); /* it was there */
-	if (ret->r14 == user->r14)
+	if (ret->goroutine == goroutine_of(user))
 		return true;
 	counts->n_left_out++;
 	return false;

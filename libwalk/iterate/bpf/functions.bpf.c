@@ -8,12 +8,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-enum {
-	/* Words of struct user_regs_struct. */
-	RIP = 16,
-	RSP = 19,
-	SAME_PLACE_MAX = 4,
-};
+enum { SAME_PLACE_MAX = 4 };
 
 static __always_inline void words_put(struct scratch *s, const uint64_t words[SW_CALLED_ARGUMENTS])
 {
@@ -32,15 +27,15 @@ static __always_inline void caller_put(struct scratch *s, const struct task_stru
 	const struct uprobe_task *utask = probed_task(task);
 	const struct return_instance *at =
 		utask != NULL ? pointer_at(&utask->return_instances) : NULL;
-	uint64_t sp = head->regs[RSP], pc = 0;
+	uint64_t sp = head->regs[REGS_SP], pc = 0;
 	if (bpf_probe_read_user(&pc, sizeof(pc), (const void *) sp) != 0)
 		return; /* the RET fails, too */
 	for (int i = 0; i < SAME_PLACE_MAX && at != NULL && word_at(&at->stack) == sp; i++) {
 		pc = word_at(&at->orig_ret_vaddr);
 		at = pointer_at(&at->next);
 	}
-	head->regs[RIP] = pc;
-	head->regs[RSP] = sp + sizeof(pc);
+	head->regs[REGS_PC] = pc;
+	head->regs[REGS_SP] = sp + sizeof(pc);
 }
 
 /* The event, its words, and the thread. */
@@ -53,9 +48,7 @@ static __always_inline void function_take(struct sw_called_setup *called,
 		return;
 	event_put(t.s, event);
 	words_put(t.s, words);
-	sample_make(t.s, t.task, t.setup, t.recipe, false);
-	/* Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of its own. */
-	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
+	probed_make(&t);
 	if (event->what == SW_CALLED_FUNCTION_RETURNS)
 		caller_put(t.s, t.task);
 	(void) taking_end(&t); /* what was lost is counted */

@@ -20,7 +20,8 @@ struct thread_struct {
 
 enum { SELECTOR = 0xffff };
 
-enum { SAVED_WORDS = 21 }; /* of struct user_regs_struct, which are on the kernel's stack */
+/* Words of struct user_regs_struct; SAVED_WORDS of them are on the kernel's stack. */
+enum { REGS_CALL = 15, REGS_PC = 16, REGS_SP = 19, SAVED_WORDS = 21 };
 
 enum { CALL_EXECVE = 59, CALL_EXECVEAT = 322 };       /* arch/x86/entry/syscalls/syscall_64.tbl */
 enum { CALL_EXECVE_32 = 11, CALL_EXECVEAT_32 = 358 }; /* syscall_32.tbl */
@@ -29,8 +30,8 @@ enum { USER32_CS = 0x23 }; /* arch/x86/include/asm/segment.h, __USER32_CS */
 static __always_inline bool call_is_exec(const uint64_t regs[SW_ITERATE_REGS])
 {
 	if (regs[17] == USER32_CS)
-		return regs[15] == CALL_EXECVE_32 || regs[15] == CALL_EXECVEAT_32;
-	return regs[15] == CALL_EXECVE || regs[15] == CALL_EXECVEAT;
+		return regs[REGS_CALL] == CALL_EXECVE_32 || regs[REGS_CALL] == CALL_EXECVEAT_32;
+	return regs[REGS_CALL] == CALL_EXECVE || regs[REGS_CALL] == CALL_EXECVEAT;
 }
 
 /*

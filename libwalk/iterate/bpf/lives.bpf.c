@@ -29,9 +29,7 @@ int sw_thread_made(const uint64_t *ctx)
 		.value = {number_in(made, t.setup->pid_namespace), word_at(&made->thread.fsbase),
 			  word_at(&task->thread.fsbase)},
 	};
-	event_put(t.s, &event);
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	(void) taking_end(&t); /* what was lost is counted */
+	event_take(&t, &event);
 	return 0;
 }
 

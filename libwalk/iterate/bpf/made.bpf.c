@@ -23,8 +23,6 @@ int sw_made(const uint64_t *ctx)
 	if (!taking_begin(&t, false))
 		return 0;
 	event.value[0] = number_in(made, t.setup->pid_namespace);
-	event_put(t.s, &event);
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	(void) taking_end(&t); /* what was lost is counted */
+	event_take(&t, &event);
 	return 0;
 }

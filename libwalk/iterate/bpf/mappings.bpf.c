@@ -123,9 +123,7 @@ int sw_mapping_exit(const uint64_t *ctx)
 	event.number = __sync_fetch_and_add(&called->n_events, 1);
 	if (!taking_begin(&t, false))
 		return 0;
-	event_put(t.s, &event);
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	(void) taking_end(&t); /* what was lost is counted */
+	event_take(&t, &event);
 	return 0;
 }
 

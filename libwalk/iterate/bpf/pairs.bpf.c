@@ -66,9 +66,7 @@ static __always_inline void acquired_take(const struct sw_called_event *event)
 	if (!taking_begin(&t, false))
 		return;
 	event_put(t.s, event);
-	sample_make(t.s, t.task, t.setup, t.recipe, false);
-	/* Probes at a NOP of five bytes are a system call from v6.18 on: the thread is in none of its own. */
-	((struct sw_sampled_head *) t.s->out)->regs[ORIG_RAX] = NO_CALL;
+	probed_make(&t);
 	(void) taking_end(&t); /* what was lost is counted */
 }
 

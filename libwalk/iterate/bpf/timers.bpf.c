@@ -20,6 +20,7 @@ SEC("raw_tp/sys_exit")
 int sw_timer_exit(const uint64_t *ctx)
 {
 	uint32_t zero = 0;
+	uint64_t arguments[SW_CALLED_ARGUMENTS];
 	int32_t id;
 	const struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *user = (const struct pt_regs *) bpf_task_pt_regs((void *) task);
@@ -30,11 +31,12 @@ int sw_timer_exit(const uint64_t *ctx)
 	struct sw_called_setup *called = bpf_map_lookup_elem(&sw_called, &zero);
 	if (called == NULL || !is_process(called, task))
 		return 0;
+	arguments_read(user, false, arguments);
 	if (number == NR_timer_delete) {
-		alone_put(called, task, SW_CALLED_RELEASED, (uint32_t) user->di, 0, 0);
+		alone_put(called, task, SW_CALLED_RELEASED, (uint32_t) arguments[0], 0, 0);
 		return 0;
 	}
-	if (bpf_probe_read_user(&id, sizeof(id), (const void *) user->dx) != 0)
+	if (bpf_probe_read_user(&id, sizeof(id), (const void *) arguments[2]) != 0)
 		return 0; /* the check at the end finds it */
 	struct taking t;
 	const struct sw_called_event event = {
@@ -44,9 +46,7 @@ int sw_timer_exit(const uint64_t *ctx)
 	};
 	if (!taking_begin(&t, false))
 		return 0;
-	event_put(t.s, &event);
-	sample_make(t.s, t.task, t.setup, t.recipe, true);
-	(void) taking_end(&t); /* what was lost is counted */
+	event_take(&t, &event);
 	return 0;
 }
 
