@@ -14,6 +14,21 @@ static inline bool sw_arch_is_32bit(const struct user_regs_struct *r)
 	return r->cs == SW_ARCH_USER32_CS;
 }
 
+static inline uint64_t sw_arch_user_pc(const struct user_regs_struct *r)
+{
+	return r->rip;
+}
+
+static inline uint64_t sw_arch_user_sp(const struct user_regs_struct *r)
+{
+	return r->rsp;
+}
+
+static inline uint64_t sw_arch_user_thread_pointer(const struct user_regs_struct *r)
+{
+	return r->fs_base;
+}
+
 /* Fills t's registers, thread pointer and system call. Signal-safe: runs while the target is
  * stopped. */
 void sw_arch_thread_fill(struct sw_thread *t, const struct user_regs_struct *r);

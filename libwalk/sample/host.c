@@ -7,7 +7,7 @@
 #include "errors.h"
 #include "events/events.h"
 #include "process/target.h"
-#include "sample/cpu.h"
+#include "sample/cpu_fed.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/host.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_SAMPLE_CPU_H
-#define SW_SAMPLE_CPU_H
+#ifndef SW_SAMPLE_CPU_FED_H
+#define SW_SAMPLE_CPU_FED_H
 
 #include "copies/copies.h"
 #include "sample/rests.h"
@@ -36,5 +36,8 @@ int sw_cpu_sampler_look(struct sw_cpu_sampler *sampler, uint64_t exec_id, struct
 
 /* Code was mapped; program: by execve(). */
 void sw_cpu_sampler_note_code(struct sw_cpu_sampler *sampler, bool program);
+
+/* The copy that was handed over, unless it is of a program whose maps are gone. */
+int sw_cpu_fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_error *err);
 
 #endif
