@@ -2,6 +2,7 @@
 #include "capture/touchless.h"
 #include "capture/touch.h"
 #include "arch/arch.h"
+#include "arch/user_regs.h"
 #include "capture/decide.h"
 #include "capture/returns.h"
 #include "capture/unfinished.h"
@@ -101,10 +102,11 @@ static size_t stack_likely(const struct sw_capture_space *space,
 	if (!sw_iterate_has_registers(record))
 		return SW_CAPTURE_PREFAULT_BYTES;
 	sw_iterate_registers(record, &regs);
-	uint64_t end = sw_capture_page_up(regs.fs_base);
-	if (regs.fs_base <= regs.rsp || end - regs.rsp > space->stack_bytes)
+	const uint64_t thread_pointer = sw_arch_user_thread_pointer(&regs);
+	const uint64_t sp = sw_arch_user_sp(&regs), end = sw_capture_page_up(thread_pointer);
+	if (thread_pointer <= sp || end - sp > space->stack_bytes)
 		return SW_CAPTURE_PREFAULT_BYTES;
-	return (size_t) (end - regs.rsp) + SW_ARCH_RED_ZONE;
+	return (size_t) (end - sp) + SW_ARCH_RED_ZONE;
 }
 
 int sw_take_first_pass(struct sw_take *take, size_t *ret_n)
