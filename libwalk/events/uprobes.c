@@ -211,28 +211,33 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 	       (uint64_t) !place->emulated << SW_CALLED_STEPPED_AT;
 }
 
+/* Waits until no process that maps the file has its memory locked, and puts the probe there. */
+static int probe_put(struct sw_uprobes *p, pid_t tid, uint32_t type,
+		     const struct sw_event_place *place, uint64_t file_off, uint64_t semaphore_off,
+		     uint64_t cookie, int program_fd, struct sw_error *err)
+{
+	int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
+	if (r < 0)
+		return r;
+	r = instruction_open(p, tid, type, place->file_fd, file_off, semaphore_off, cookie,
+			     program_fd);
+	return r < 0 ? refused(-r, place, file_off, err) : 0;
+}
+
 /* The returns before the beginning: each call that is noted comes to one. */
 static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
 		      const struct sw_event_place *place, size_t number,
 		      const struct sw_uprobes_programs *programs, struct sw_error *err)
 {
 	const uint64_t cookie = cookie_of(place, number);
-	for (size_t k = 0; programs->return_fd >= 0 && k < place->n_returns; k++) {
-		int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
-		if (r < 0)
-			return r;
-		r = instruction_open(p, tid, type, place->file_fd, place->returns_off[k], 0,
-				     cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
-				     programs->return_fd);
-		if (r < 0)
-			return refused(-r, place, place->returns_off[k], err);
-	}
-	int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
-	if (r < 0)
-		return r;
-	r = instruction_open(p, tid, type, place->file_fd, place->file_off, place->semaphore_off,
-			     cookie, place->releases ? programs->release_fd : programs->begin_fd);
-	return r < 0 ? refused(-r, place, place->file_off, err) : 0;
+	int r = 0;
+	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
+		r = probe_put(p, tid, type, place, place->returns_off[k], 0,
+			      cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
+			      programs->return_fd, err);
+	return r < 0 ? r
+		     : probe_put(p, tid, type, place, place->file_off, place->semaphore_off, cookie,
+				 place->releases ? programs->release_fd : programs->begin_fd, err);
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,

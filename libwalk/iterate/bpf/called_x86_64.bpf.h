@@ -6,7 +6,7 @@
 #include "iterate/called.h"
 #include "iterate/bpf/kernel.bpf.h"
 
-/* Of a system call: syscall(2). */
+/* The arguments of a system call: syscall(2). */
 static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,
 					   uint64_t ret[SW_CALLED_ARGUMENTS])
 {
