@@ -6,6 +6,7 @@
  */
 #include "debugfile.h"
 #include "cleanup.h"
+#include "own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +27,6 @@ void sw_image_deinit(struct sw_image *image)
 		free((void *) image->bytes.data);
 	}
 	*image = (struct sw_image){0};
-}
-
-static bool fd_path(int fd, char ret[static PATH_MAX])
-{
-	char link[32];
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
-	ssize_t n = readlink(link, ret, PATH_MAX);
-	if (n <= 0 || n >= PATH_MAX)
-		return false;
-	ret[n] = '\0';
-	return true;
 }
 
 static int path_open(struct sw_local *local, const char *path, int flags)
@@ -64,9 +54,12 @@ static int beneath(struct sw_local *local, const char *directory, const char *na
 		return -1;
 	/* The kernel says where it is without links. */
 	if (plain)
-		return fd_path(fd, found) && strcmp(found, path) == 0 ? sw_take_fd(fd) : -1;
+		return sw_own_fd_path(fd, found, sizeof(found)) && strcmp(found, path) == 0
+			       ? sw_take_fd(fd)
+			       : -1;
 	sw_cleanup(sw_close_p) int top_fd = path_open(local, directory, 0);
-	if (top_fd < 0 || !fd_path(top_fd, top) || !fd_path(fd, found))
+	if (top_fd < 0 || !sw_own_fd_path(top_fd, top, sizeof(top)) ||
+	    !sw_own_fd_path(fd, found, sizeof(found)))
 		return -1;
 	size_t length = strcmp(top, "/") == 0 ? 0 : strlen(top);
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
@@ -76,12 +69,10 @@ static bool image_map(struct sw_image *image, struct sw_local *local, const char
 		      const char *name, bool plain)
 {
 	struct stat st;
-	char link[32];
 	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, plain, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
 		return false;
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
-	sw_cleanup(sw_close_p) int fd = open(link, O_RDONLY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY);
 	if (fd < 0)
 		return false;
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

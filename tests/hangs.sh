@@ -12,8 +12,9 @@ export LC_ALL=C
 objects=$1
 status=0
 calls='open|openat|fopen|freopen|stat|lstat|fstatat|statx|readlink|readlinkat|access|faccessat|euidaccess'
-calls+='|statfs|statvfs|opendir|realpath|canonicalize_file_name|scandir|chdir|truncate|getxattr|nftw|ftw|glob|dlopen'
+calls+='|statfs|statvfs|opendir|realpath|canonicalize_file_name|scandir|chdir|truncate|getxattr|nftw|ftw|glob|dlopen|sw_own_fd_open'
 
+# sw_own_fd_open() opens the file that its caller has a descriptor of: the caller is listed for it.
 # proc	files and directories of /proc and /sys, and their links, which are read or looked at without
 #	being followed: the kernel alone answers
 # own	what the administrator, the user or the daemon itself named, or an installed program
@@ -27,7 +28,7 @@ cli/daemon/first.c		proc	stat
 cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
-cli/common/dwo_reader.c		apart	open
+cli/common/dwo_reader.c		apart	open sw_own_fd_open
 cli/common/pair_file.c		own	opendir
 cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
@@ -47,12 +48,12 @@ cli/run/fetcher.c		own	access
 cli/run/keep.c			own	lstat
 cli/run/naming.c		own	stat
 cli/run/obtain.c		own	open
-cli/run/output.c		own	open openat readlink stat
+cli/run/output.c		own	open openat stat sw_own_fd_open
 cli/run/rights.c		proc	fstatat open readlinkat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
-daemon/config/path.c		own	open readlink
+daemon/config/path.c		own	open
 daemon/config/settings.c	own	fopen scandir
 daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open openat
@@ -60,7 +61,6 @@ daemon/policy/authorize.c	proc	fstatat openat readlinkat
 daemon/policy/namespace.c	proc	fstatat open
 daemon/policy/program.c		proc	open openat statx
 daemon/prepare.c		own	open stat
-daemon/rpc/discard.c		proc	readlink
 daemon/rpc/server.c		own	lstat readlink
 daemon/rules/load.c		own	scandir
 daemon/sandbox/roles.c		proc	fopen
@@ -74,20 +74,21 @@ daemon/worker/launcher.c	own	chdir
 daemon/worker/series.c		proc	open
 daemon/worker/target.c		proc	fopen open
 libwalk/base/in_root.c	known	openat readlinkat statx
-libwalk/base/own_way.c	own	open openat readlink
+libwalk/base/own_fd.c		proc	open readlink
+libwalk/base/own_way.c	own	open openat
 libwalk/base/text.c		own	openat
 libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
-libwalk/events/memory_locks.c	proc	open readlink
-libwalk/events/uprobes.c	proc	open
+libwalk/events/memory_locks.c	proc	open
+libwalk/events/uprobes.c	proc	open sw_own_fd_open
 libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
 libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx
-libwalk/process/guarded.c	apart	open openat
+libwalk/process/guarded.c	apart	open openat sw_own_fd_open
 libwalk/process/limits.c	proc	fstatat open openat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
@@ -96,7 +97,7 @@ libwalk/process/target.c	known	access open openat
 libwalk/process/thread_ends.c	proc	openat
 libwalk/sample/sampler.c	proc	faccessat
 libwalk/saved/minidump_images.c	own	opendir stat
-libwalk/saved/core_open.c	own	open
+libwalk/saved/core_open.c	own	open sw_own_fd_open
 libwalk/saved/fixture_files.c	own	openat
 libwalk/saved/fixture_records.c	own	openat
 libwalk/saved/load.c		own	open openat
@@ -109,8 +110,8 @@ libwalk/waits/sockets.c		proc	openat
 libwalk/waits/unowned.c		proc	fopen readlinkat
 libwalk/waits/visible.c		proc	faccessat readlinkat
 protocol/select.c		proc	opendir
-symbolizer/debugfile.c		known	open readlink
-symbolizer/finder/plain.c	own	lstat open opendir
+symbolizer/debugfile.c		known	open sw_own_fd_open
+symbolizer/finder/plain.c	own	lstat open opendir sw_own_fd_open
 symbolizer/packages/find.c	own	open openat
 symbolizer/unpacked/file.c	own	fstatat lstat open openat
 '

@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "in_root.h"
 #include "parts.h"
+#include "own_fd.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -15,7 +16,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -43,7 +43,6 @@ static bool link_is_trusted(void *arg, int fd)
 static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 {
 	struct stat st;
-	char link[32];
 	size_t length = strlen(path);
 	if (path[0] != '/' || length < 4 || strcmp(path + length - 4, ".dwo") != 0)
 		return -1;
@@ -55,8 +54,7 @@ static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 	    (uint64_t) st.st_size > SPACE_BYTES)
 		return -1;
 	*ret_size = (size_t) st.st_size;
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
-	return open(link, O_RDONLY | O_CLOEXEC);
+	return sw_own_fd_open(fd, O_RDONLY);
 }
 
 static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)

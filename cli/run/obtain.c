@@ -8,6 +8,7 @@
 #include "run/keep.h"
 #include "run/naming.h"
 #include "run/sandbox.h"
+#include "own_fd.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -144,8 +145,8 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	if (r < 0)
 		return r;
 	struct sw_subject found = *subject;
-	char link[32];
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
+	char link[SW_OWN_FD_BYTES];
+	sw_own_fd_name(fd, link);
 	if (fd >= 0) {
 		/* The file whose owner decided about our permissions, which its path may no longer lead to. */
 		found.path = link;

@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "own_way.h"
 #include "parts.h"
+#include "own_fd.h"
 
 #include <confine/descriptors.h>
 #include <fcntl.h>
@@ -59,20 +60,16 @@ static const char cannot[] = "cannot write there";
 /* is_planted() of the file that path_fd holds, whichever name led there. */
 static bool holds_planted(int path_fd)
 {
-	char name[32], found[PATH_MAX];
+	char found[PATH_MAX];
 	struct stat st;
-	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
-	ssize_t n = readlink(name, found, sizeof(found) - 1);
-	if (n < 0 || fstat(path_fd, &st) < 0)
+	if (!sw_own_fd_path(path_fd, found, sizeof(found)) || fstat(path_fd, &st) < 0)
 		return true;
-	found[n] = '\0';
 	return !S_ISCHR(st.st_mode) && is_planted(found, &st);
 }
 
 /* Nothing is opened before it was looked at: opening alone waits at a FIFO until somebody reads it. */
 static int open_direct(struct sw_output *out, struct sw_error *err)
 {
-	char name[32];
 	int r = 0;
 	sw_cleanup(sw_close_p) int path_fd = -EBADF;
 	out->fd = -EBADF;
@@ -86,8 +83,7 @@ static int open_direct(struct sw_output *out, struct sw_error *err)
 	if (!is_of_system(out->path) && holds_planted(path_fd))
 		return sw_fail(err, SW_E_IO,
 			       "another user has put it into a directory that others may write to");
-	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
-	out->fd = open(name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	out->fd = sw_own_fd_open(path_fd, O_WRONLY | O_NOCTTY);
 	return out->fd < 0 ? sw_fail_errno(err, SW_E_IO, cannot) : 0;
 }
 
@@ -189,8 +185,8 @@ int sw_output_write(struct sw_output *out, const char *data, size_t size, struct
 /* Gives a name to a file that has none. */
 static int link_unnamed(struct sw_output *out, struct sw_error *err)
 {
-	char link[64];
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", out->fd);
+	char link[SW_OWN_FD_BYTES];
+	sw_own_fd_name(out->fd, link);
 	for (unsigned i = 0; i < TEMPORARY_TRIES; i++) {
 		sw_cleanup(sw_free_p) char *name = temporary_name(out, i);
 		if (name == NULL)

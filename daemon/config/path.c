@@ -2,6 +2,7 @@
 #include "config/path.h"
 #include "bytes.h"
 #include "cleanup.h"
+#include "own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,13 +48,7 @@ bool sw_path_canonical(const char *path, char *ret, size_t size)
 /* The path that a descriptor was opened by, without links. */
 static bool path_of(int fd, char *ret, size_t size)
 {
-	char link[32];
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
-	ssize_t n = readlink(link, ret, size);
-	if (n <= 0 || (size_t) n >= size || ret[0] != '/')
-		return false;
-	ret[n] = '\0';
-	return true;
+	return sw_own_fd_path(fd, ret, size) && ret[0] == '/';
 }
 
 /* Where the components end that are no pattern: "/usr/bin" of "/usr/bin/a*". */

@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "own_fd.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -27,11 +28,9 @@ enum {
 
 bool sw_is_pidfd(int fd)
 {
-	char path[64], link[64];
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", fd); /* fits */
-	/* Nothing is asked of the file itself; what has a path begins with '/'. pidfd: since Linux 6.9 */
-	ssize_t n = readlink(path, link, sizeof(link) - 1);
-	link[n > 0 ? n : 0] = '\0';
+	char link[64];
+	/* What has a path begins with '/', and may be too long. pidfd: since Linux 6.9 */
+	(void) sw_own_fd_path(fd, link, sizeof(link));
 	return strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:[", 7) == 0;
 }
 

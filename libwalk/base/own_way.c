@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "in_root.h"
 #include "parts.h"
+#include "own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,11 +47,9 @@ static void judge_deinit(struct judge *judge)
 
 static bool refuse(struct judge *judge, int fd, const char *whose)
 {
-	char link[64], name[PATH_MAX];
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", fd); /* fits */
-	ssize_t n = readlink(link, name, sizeof(name) - 1);
-	if (n > 0)
-		judge->found = strndup(name, (size_t) n); /* without it the message says less */
+	char name[PATH_MAX];
+	if (sw_own_fd_path(fd, name, sizeof(name)))
+		judge->found = strdup(name); /* without it the message says less */
 	judge->whose = whose;
 	errno = EPERM;
 	return false;

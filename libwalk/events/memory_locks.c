@@ -5,6 +5,7 @@
 #include "iterate/read.h"
 #include "iterate/tasks.h"
 #include "process/expendable.h"
+#include "own_fd.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -151,11 +152,9 @@ static void maps_read(void *arg)
 /* The last part of the file's name; "": it has none. */
 static void name_of(int file_fd, char ret[NAME_BYTES])
 {
-	char path[PATH_BYTES], target[PATH_MAX];
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
-	ssize_t n = readlink(path, target, sizeof(target) - 1);
-	target[n > 0 ? n : 0] = '\0';
-	const char *slash = strrchr(target, '/');
+	char target[PATH_MAX];
+	const char *slash =
+		sw_own_fd_path(file_fd, target, sizeof(target)) ? strrchr(target, '/') : NULL;
 	ret[0] = '\0';
 	if (slash != NULL && strlen(slash + 1) < NAME_BYTES)
 		strcpy(ret, slash + 1); /* fits */

@@ -7,6 +7,7 @@
 #include "parts.h"
 #include "process/filesystems.h"
 #include "text.h"
+#include "own_fd.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
@@ -20,7 +21,6 @@
 enum {
 	NOT_SUPPORTED = 524, /* the kernel's own ENOTSUPP, which errno.h does not have */
 	INSN_BYTES = 15,     /* of an instruction, at most */
-	PATH_BYTES = 32,     /* of a descriptor of this process */
 	NS_PER_MS = 1000000,
 	TAKING_OUT_MS = 3000, /* is waited for processes whose memory is locked */
 };
@@ -73,9 +73,7 @@ static bool is_local(const struct sw_target *target, int file_fd)
 static void bytes_put(int file_fd, uint64_t file_off, char *ret, size_t size)
 {
 	uint8_t bytes[INSN_BYTES];
-	char path[PATH_BYTES];
-	(void) snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd); /* fits */
-	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC); /* file_fd is a path */
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(file_fd, O_RDONLY); /* file_fd is a path */
 	ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t) file_off);
 	size_t at = 0;
 	ret[0] = '\0';
@@ -140,10 +138,10 @@ static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t 
 enum { SEMAPHORE_SHIFT = 32 }; /* of config: format/ref_ctr_offset in sysfs, v4.20 */
 
 /* The attributes of a probe, which has path until it is open. */
-static void attr_set(struct perf_event_attr *attr, char path[PATH_BYTES], uint32_t type,
+static void attr_set(struct perf_event_attr *attr, char path[SW_OWN_FD_BYTES], uint32_t type,
 		     int file_fd, uint64_t file_off)
 {
-	(void) snprintf(path, PATH_BYTES, "/proc/self/fd/%d", file_fd); /* fits */
+	sw_own_fd_name(file_fd, path);
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
 	attr->type = type;
@@ -153,7 +151,7 @@ static void attr_set(struct perf_event_attr *attr, char path[PATH_BYTES], uint32
 
 int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off)
 {
-	char path[PATH_BYTES];
+	char path[SW_OWN_FD_BYTES];
 	struct perf_event_attr attr;
 	attr_set(&attr, path, type, file_fd, file_off);
 	int fd = (int) syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -177,7 +175,7 @@ static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int 
 			    int program_fd)
 {
 	struct stat file;
-	char path[PATH_BYTES];
+	char path[SW_OWN_FD_BYTES];
 	struct perf_event_attr attr;
 	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
 		return -E2BIG;

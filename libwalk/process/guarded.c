@@ -3,11 +3,11 @@
 #include "bytes.h"
 #include "cleanup.h"
 #include "in_root.h"
+#include "own_fd.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -37,15 +37,13 @@ static int path_open(int root_fd, const char *path, int flags, uint64_t resolve)
  * may have put a device or a FIFO there, whose mere opening does things. */
 static int reopen_regular(int path_fd, struct stat *st)
 {
-	char name[32];
 	if (fstat(path_fd, st) < 0)
 		return -1;
 	if (!S_ISREG(st->st_mode)) {
 		errno = ENOENT; /* no such file is there */
 		return -1;
 	}
-	(void) snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd); /* fits */
-	return open(name, O_RDONLY | O_CLOEXEC);
+	return sw_own_fd_open(path_fd, O_RDONLY);
 }
 
 int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st)

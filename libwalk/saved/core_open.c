@@ -3,6 +3,7 @@
 #include "saved/core_open.h"
 #include "cleanup.h"
 #include "formats/elf_file.h"
+#include "own_fd.h"
 
 #include <snapwalk/local.h>
 #include <fcntl.h>
@@ -22,9 +23,7 @@ static int reopen_regular(int path_fd)
 		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 		return -1;
 	}
-	char again[32];
-	(void) snprintf(again, sizeof(again), "/proc/self/fd/%d", handle); /* fits */
-	return open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	return sw_own_fd_open(handle, O_RDONLY | O_NOCTTY);
 }
 
 int sw_core_open_regular(const char *path)

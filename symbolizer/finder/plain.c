@@ -4,6 +4,7 @@
 #include "debugfile.h"
 #include "dwarf/deadline.h"
 #include "map.h"
+#include "own_fd.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -67,13 +68,12 @@ static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes i
 /* O_PATH opens nothing: what is no regular file is left alone. */
 static int elf_open(const char *path, struct stat *st)
 {
-	char link[32], magic[SELFMAG];
+	char magic[SELFMAG];
 	sw_cleanup(sw_close_p) int path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (path_fd < 0 || fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode) ||
 	    st->st_size < (off_t) sizeof(Elf32_Ehdr))
 		return -1;
-	(void) snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd); /* fits */
-	sw_cleanup(sw_close_p) int fd = open(link, O_RDONLY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY);
 	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
 			       memcmp(magic, ELFMAG, SELFMAG) == 0
 		       ? sw_take_fd(fd)
