@@ -108,7 +108,7 @@ void ruby_world_init(struct ruby_world *w)
 					       .version = "3.1.7",
 					       .ec = {.kind = SW_TLS_PROGRAM, .offset = -8},
 					       .symbols_svma = RUBY_SYMBOLS};
-	w->ruby.exec = (struct sw_ruby_exec){RUBY_CODE, RUBY_CODE + 0x100};
+	w->ruby.exec = (struct sw_ruby_exec){true, RUBY_CODE, RUBY_CODE + 0x100};
 	ruby_world_u64(w, RUBY_SLOT, RUBY_EC);
 	ruby_world_u64(w, RUBY_EC + SW_RUBY_EC_STACK, RUBY_VALUES);
 	ruby_world_u64(w, RUBY_EC + SW_RUBY_EC_STACK_SIZE, (RUBY_FRAMES_END - RUBY_VALUES) / 8);

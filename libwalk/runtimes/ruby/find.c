@@ -178,17 +178,16 @@ static bool exec_look(struct sw_module *module, struct sw_ruby_exec *e)
 bool sw_ruby_exec_find(const struct sw_place *place, struct sw_ruby_exec *ret)
 {
 	void **slot = sw_slots_get(&place->module->slots, &exec_key, free);
-	*ret = (struct sw_ruby_exec){0};
 	if (slot != NULL && *slot != NULL) {
 		*ret = *(const struct sw_ruby_exec *) *slot;
-		return true;
+		return ret->found;
 	}
-	if (!exec_look(place->module, ret))
-		return false;
+	*ret = (struct sw_ruby_exec){0};
+	ret->found = exec_look(place->module, ret);
 	struct sw_ruby_exec *kept = slot != NULL ? malloc(sizeof(*kept)) : NULL;
 	if (kept != NULL) {
 		*kept = *ret;
 		*slot = kept;
 	}
-	return true;
+	return ret->found;
 }

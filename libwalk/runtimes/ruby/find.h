@@ -20,6 +20,7 @@ struct sw_ruby_found {
 
 /* rb_vm_exec(): [start, end). Only the walk asks for it. */
 struct sw_ruby_exec {
+	bool found;
 	uint64_t start_svma, end_svma;
 };
 

@@ -2,6 +2,7 @@
 /* runtimes/ruby/unexported: a variable and a function by the code of exported functions. */
 #include "elf_image.h"
 #include "fake.h"
+#include "runtimes/ruby/find.h"
 #include "runtimes/ruby/unexported.h"
 #include "test.h"
 
@@ -202,4 +203,28 @@ TEST(test_exec)
 	put_relative(EVAL_MAIN + 10, "\xe9", 1,
 		     IMAGE_CODE + EXEC + 1); /* no function begins there */
 	assert_false(exec_find(&start, &end));
+}
+
+/* A module is searched once, also where nothing was found. */
+TEST(test_exec_once)
+{
+	struct sw_ruby_exec exec;
+	code_put();
+	put_relative(EXEC, "\xe8", 1, IMAGE_CODE + PLT_OTHER);
+	struct fixture f = fixture();
+	const struct sw_place place = {.module = f.module};
+	assert_false(sw_ruby_exec_find(&place, &exec));
+	code_put();
+	memcpy((uint8_t *) f.module->image + IMAGE_CODE, code, sizeof(code));
+	assert_false(sw_ruby_exec_find(&place, &exec));
+	fake_snapshot_destroy(f.snap);
+	f = fixture();
+	const struct sw_place other = {.module = f.module};
+	assert_true(sw_ruby_exec_find(&other, &exec));
+	assert_int_equal(exec.start_svma, IMAGE_CODE + EXEC);
+	memset((uint8_t *) f.module->image + IMAGE_CODE, 0, sizeof(code));
+	exec.start_svma = 0;
+	assert_true(sw_ruby_exec_find(&other, &exec));
+	assert_int_equal(exec.start_svma, IMAGE_CODE + EXEC);
+	fake_snapshot_destroy(f.snap);
 }
