@@ -127,10 +127,10 @@ static int want(struct sw_capture *capture, uint64_t avma, size_t bytes)
 	return 0;
 }
 
-static void of_threads(struct sw_capture *capture, const struct sw_capture_way *way)
+static void of_threads(struct sw_capture *capture, const struct sw_way *way)
 {
 	struct sw_capture_space *space = capture->arg;
-	if (way->n <= SW_CAPTURE_STEPS_MAX)
+	if (way->n <= SW_WAY_STEPS_MAX)
 		space->context = *way;
 }
 

@@ -91,10 +91,9 @@ struct sw_capture_space {
 	size_t n_hooked;            /* parts that the stacks hooks added */
 	size_t n_want, want_bytes;  /* the first parts: what prepare hooks wanted */
 	size_t wanted_at, stack_at; /* where hooks found something last, of these and of stacks */
-	struct sw_capture_way
-		context;   /* to what is copied of each thread beside its stack; n 0: nothing */
-	size_t ranges_max; /* of snap->ranges */
-	size_t copies_max; /* of them, that hooks copied in the window */
+	struct sw_way context; /* to what is copied of each thread beside its stack; n 0: nothing */
+	size_t ranges_max;     /* of snap->ranges */
+	size_t copies_max;     /* of them, that hooks copied in the window */
 	/* Reads of the last window with hooks, to be made again: capture/same.h. */
 	bool notes_full; /* there were more, or nothing can be proven by them */
 	size_t n_notes, noted_bytes;

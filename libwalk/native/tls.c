@@ -6,32 +6,29 @@ enum { DTV = 8, DTV_ENTRY_BYTES = 16 };
 
 /* A library's, by its module and the offset in the module's block. */
 static bool way_of_block(struct sw_memory memory, uint64_t pair_avma, int64_t offset,
-			 struct sw_tls_way *ret)
+			 struct sw_way *ret)
 {
 	uint64_t module, in_block;
 	if (!sw_memory_u64(memory, pair_avma, &module) ||
 	    !sw_memory_u64(memory, pair_avma + 8, &in_block) || module == 0 ||
 	    module > SW_TLS_MODULES_MAX)
 		return false;
-	*ret = (struct sw_tls_way){{DTV, module * DTV_ENTRY_BYTES, in_block + (uint64_t) offset},
-				   3};
+	*ret = (struct sw_way){{DTV, module * DTV_ENTRY_BYTES, in_block + (uint64_t) offset}, 3};
 	return true;
 }
 
-static bool way_of_static(uint64_t word, int64_t offset, struct sw_tls_way *ret)
+static bool way_of_static(uint64_t word, int64_t offset, struct sw_way *ret)
 {
-	*ret = (struct sw_tls_way){{word + (uint64_t) offset}, 1};
+	*ret = (struct sw_way){{word + (uint64_t) offset}, 1};
 	return (int64_t) word < 0;
 }
 
 bool sw_tls_way(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,
-		struct sw_tls_way *ret)
+		struct sw_way *ret)
 {
 	uint64_t got = variable->got_svma + bias, word;
 	switch (variable->kind) {
-	case SW_TLS_PROGRAM:
-		*ret = (struct sw_tls_way){{(uint64_t) variable->offset}, 1};
-		return true;
+	case SW_TLS_PROGRAM: *ret = (struct sw_way){{(uint64_t) variable->offset}, 1}; return true;
 	case SW_TLS_WORD:
 		return sw_memory_u64(memory, got, &word) &&
 		       way_of_static(word, variable->offset, ret);
@@ -48,16 +45,8 @@ bool sw_tls_way(const struct sw_tls_variable *variable, struct sw_memory memory,
 bool sw_tls_address(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,
 		    uint64_t fs_base, uint64_t *ret_avma)
 {
-	struct sw_tls_way way;
-	if (fs_base == 0 || !sw_tls_way(variable, memory, bias, &way))
-		return false;
-	uint64_t avma = fs_base + way.offsets[0];
-	for (size_t i = 1; i < way.n; i++) {
-		/* UINT64_MAX: the block is not allocated in this thread. */
-		if (!sw_memory_u64(memory, avma, &avma) || avma == 0 || avma == UINT64_MAX)
-			return false;
-		avma += way.offsets[i];
-	}
-	*ret_avma = avma;
-	return true;
+	struct sw_way way;
+	/* A word of UINT64_MAX: the block is not allocated in this thread. */
+	return fs_base != 0 && sw_tls_way(variable, memory, bias, &way) &&
+	       sw_way_end(&way, memory, fs_base, ret_avma);
 }

@@ -3,6 +3,7 @@
 #define SW_TLS_H
 
 #include "memory.h"
+#include "way.h"
 
 /*
  * Where a thread's own copy of an exported variable (STT_TLS) is.
@@ -28,21 +29,11 @@ struct sw_tls_variable {
 	uint64_t got_svma; /* of what the GOT has of it */
 };
 
-enum {
-	SW_TLS_MODULES_MAX = 4096, /* a greater number is not believed */
-	SW_TLS_STEPS_MAX = 3,
-};
+enum { SW_TLS_MODULES_MAX = 4096 /* a greater number is not believed */ };
 
-/* The way from the thread pointer to the variable, for all threads: each offset but the first one is added to the word
- * at the address before. */
-struct sw_tls_way {
-	uint64_t offsets[SW_TLS_STEPS_MAX];
-	size_t n;
-};
-
-/* False: the memory says nonsense, or nothing yet. */
+/* The way to the variable, of one step or of three. False: the memory says nonsense, or nothing yet. */
 bool sw_tls_way(const struct sw_tls_variable *variable, struct sw_memory memory, uint64_t bias,
-		struct sw_tls_way *ret);
+		struct sw_way *ret);
 
 /* The address of the variable in the thread with that fs base; false when it has none (yet), or the
  * memory says nonsense. */

@@ -28,7 +28,7 @@ bool sw_tls_recipe(const struct sw_tls_variable *variable, struct sw_memory memo
 		   uint8_t to, struct sw_recipe *recipe)
 {
 	uint64_t got = variable->got_svma + bias;
-	struct sw_tls_way way;
+	struct sw_way way;
 	if (!sw_tls_way(variable, memory, bias, &way))
 		return false;
 	if (variable->kind != SW_TLS_PROGRAM)

@@ -308,28 +308,15 @@ static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buf
 	return -1;
 }
 
-static bool way_end(struct sw_memory memory, const struct sw_capture_way *way, uint64_t fs_base,
-		    uint64_t *ret_avma)
-{
-	uint64_t avma = fs_base + way->offsets[0];
-	for (size_t i = 1; i < way->n; i++) {
-		if (!sw_memory_u64(memory, avma, &avma) || avma == 0 || avma == UINT64_MAX)
-			return false;
-		avma += way->offsets[i];
-	}
-	*ret_avma = avma;
-	return fs_base != 0;
-}
-
 /* The core file does not change: what is copied is what would be read later. */
-static void of_threads(struct sw_capture *capture, const struct sw_capture_way *way)
+static void of_threads(struct sw_capture *capture, const struct sw_way *way)
 {
 	enum { PAGE = 4096 };
 	struct sw_snapshot *snap = capture->snap;
 	for (size_t i = 0; i < snap->n_threads; i++) {
 		struct sw_thread *t = &snap->threads[i];
 		uint64_t avma;
-		if (!t->captured || !way_end(capture->memory, way, t->fs_base, &avma))
+		if (!t->captured || !sw_way_end(way, capture->memory, t->fs_base, &avma))
 			continue;
 		size_t bytes = SW_CONTEXT_BYTES, in_page = PAGE - avma % PAGE;
 		uint8_t *to = sw_arena_alloc(&snap->priv->arena, bytes);

@@ -3,6 +3,7 @@
 #define SW_CAPTURE_H
 
 #include "memory.h"
+#include "way.h"
 
 #include <snapwalk/walk.h>
 #include <stdio.h>
@@ -25,15 +26,6 @@ struct sw_capture_read {
 	bool ok; /* out */
 };
 
-enum { SW_CAPTURE_STEPS_MAX = 4 };
-
-/* The way from the thread pointer to what a thread keeps somewhere: each offset but the first one is added to the word at
- * the address before. A word of 0 or UINT64_MAX: that thread keeps nothing. */
-struct sw_capture_way {
-	uint64_t offsets[SW_CAPTURE_STEPS_MAX];
-	size_t n;
-};
-
 struct sw_capture_ops {
 	int (*want)(struct sw_capture *capture, uint64_t avma, size_t bytes);
 	bool (*stack)(struct sw_capture *capture, uint64_t sp_avma, uint64_t end_avma);
@@ -47,7 +39,7 @@ struct sw_capture_ops {
 	bool (*in_stack)(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes);
 	void (*read_many)(struct sw_capture *capture, struct sw_capture_read *reads, size_t n);
 	bool (*is_whole)(struct sw_capture *capture);
-	void (*of_threads)(struct sw_capture *capture, const struct sw_capture_way *way);
+	void (*of_threads)(struct sw_capture *capture, const struct sw_way *way);
 	int (*open)(struct sw_capture *capture, const char *path, struct stat *st);
 	ssize_t (*proc_read)(struct sw_capture *capture, const char *name, char *buffer,
 			     size_t bytes);
@@ -75,8 +67,7 @@ static inline int sw_capture_want(struct sw_capture *capture, uint64_t avma, siz
  * Before the window: the end of the way is copied for each thread with its stack, up to SW_CONTEXT_BYTES: sw_thread.context.
  * It belongs to the thread's registers, whatever other threads did meanwhile. One hook of a process may ask for it.
  */
-static inline void sw_capture_of_threads(struct sw_capture *capture,
-					 const struct sw_capture_way *way)
+static inline void sw_capture_of_threads(struct sw_capture *capture, const struct sw_way *way)
 {
 	capture->ops->of_threads(capture, way);
 }

@@ -55,17 +55,15 @@ void sw_otel_threads_search(struct sw_capture *capture, const struct sw_budget *
 			return;
 		}
 		struct sw_tls_variable variable;
-		struct sw_tls_way way;
+		struct sw_way way;
 		if (!variable_find(snap, place, &variable))
 			continue;
 		if (variable.kind != SW_TLS_PROGRAM && !sw_place_resolve(place, snap))
 			continue;
 		if (!sw_tls_way(&variable, capture->memory, place->bias, &way))
 			continue;
-		/* The variable is a pointer to the record. */
-		struct sw_capture_way to = {.n = way.n + 1};
-		memcpy(to.offsets, way.offsets, way.n * sizeof(to.offsets[0]));
-		sw_capture_of_threads(capture, &to);
+		way.offsets[way.n++] = 0; /* the variable is a pointer to the record */
+		sw_capture_of_threads(capture, &way);
 		return;
 	}
 }

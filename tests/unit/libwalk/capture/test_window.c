@@ -185,7 +185,7 @@ static void put_word(size_t i, uint64_t at, uint64_t word)
 TEST(test_contexts)
 {
 	struct fixture *f = start();
-	f->space->context = (struct sw_capture_way){{(uint64_t) -VARIABLE, 0}, 2};
+	f->space->context = (struct sw_way){{(uint64_t) -VARIABLE, 0}, 2};
 	memset(memory, 0, sizeof(memory));
 	put_word(0, 0x2000 - VARIABLE, STACK_AVMA + RECORD);
 	put_word(1, 0x2000 - VARIABLE, STACK_AVMA + RECORD + 8);
@@ -217,7 +217,7 @@ TEST(test_contexts)
 TEST(test_contexts_lost)
 {
 	struct fixture *f = start();
-	f->space->context = (struct sw_capture_way){{(uint64_t) -VARIABLE, 0}, 2};
+	f->space->context = (struct sw_way){{(uint64_t) -VARIABLE, 0}, 2};
 	memset(memory, 0, sizeof(memory));
 	put_word(0, 0x2000 - VARIABLE, STACK_AVMA + RECORD);
 	put_word(1, 0x2000 - VARIABLE, 0x10);
