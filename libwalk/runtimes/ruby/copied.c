@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "runtimes/ruby/copied.h"
+#include "copies/texts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,27 +29,6 @@ bool sw_ruby_copied_has_space(const struct sw_ruby_copied *c)
 	return c->n_positions < POSITIONS_MAX;
 }
 
-static uint64_t text_hash(const char *text)
-{
-	uint64_t hash = 0;
-	for (; *text != '\0'; text++)
-		hash = sw_mix64(hash ^ (unsigned char) *text);
-	return hash;
-}
-
-/* Texts are kept once. NULL: no memory. */
-static const char *text_keep(struct sw_ruby_copied *c, const char *text)
-{
-	uint64_t kept, hash = text_hash(text);
-	if (sw_map64_get(&c->texts, hash, &kept) &&
-	    strcmp((const char *) (uintptr_t) kept, text) == 0)
-		return (const char *) (uintptr_t) kept;
-	char *copy = sw_arena_strdup(&c->arena, text);
-	if (copy != NULL)
-		(void) sw_map64_put(&c->texts, hash, (uintptr_t) copy); /* else kept once more */
-	return copy;
-}
-
 /* 0: no memory. */
 static uint64_t position_add(struct sw_ruby_copied *c, uint64_t key,
 			     const struct sw_ruby_name *name)
@@ -59,8 +39,8 @@ static uint64_t position_add(struct sw_ruby_copied *c, uint64_t key,
 		return 0;
 	c->positions = grown;
 	struct sw_ruby_position *p = &grown[c->n_positions];
-	p->label = text_keep(c, name->label);
-	p->path = text_keep(c, name->path);
+	p->label = sw_copy_text_keep(&c->arena, &c->texts, name->label);
+	p->path = sw_copy_text_keep(&c->arena, &c->texts, name->path);
 	p->line = name->line;
 	if (p->label == NULL || p->path == NULL ||
 	    sw_map64_put(&c->by_spot, key, c->n_positions) < 0)
@@ -78,7 +58,8 @@ static uint64_t identity_get(struct sw_ruby_copied *c, const struct sw_ruby_vm *
 		return c->seen[slot].identity;
 	uint64_t identity = 0;
 	if (sw_ruby_iseq_read(vm, iseq_avma, &iseq) && sw_ruby_iseq_name(vm, iseq_avma, 0, name)) {
-		identity = sw_mix64(text_hash(name->label) ^ sw_mix64(text_hash(name->path)));
+		identity = sw_mix64(sw_mix_text(0, name->label) ^
+				    sw_mix64(sw_mix_text(0, name->path)));
 		identity = sw_mix64(identity ^ iseq.encoded_avma);
 		identity = sw_mix64(identity ^ iseq.insns_avma) | 1;
 	}

@@ -210,20 +210,3 @@ bool sw_v8_is_proven_code(struct sw_v8 *v8, const struct sw_cursor *cursor,
 	return code->number != 0 && code->first_ns < made_ns &&
 	       code->number == sw_v8_code_number(v8->heap, &code->code);
 }
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-const char *sw_v8_text_keep(struct sw_v8 *v8, const char *text)
-{
-	struct sw_v8_copies *c = v8->copies;
-	uint64_t kept, hash = 0;
-	for (const char *s = text; *s != '\0'; s++)
-		hash = sw_mix64(hash ^ (unsigned char) *s);
-	if (sw_map64_get(&c->texts, hash, &kept) &&
-	    strcmp((const char *) (uintptr_t) kept, text) == 0)
-		return (const char *) (uintptr_t) kept;
-	char *copy = sw_arena_strdup(&c->arena, text);
-	if (copy != NULL)
-		(void) sw_map64_put(&c->texts, hash, (uintptr_t) copy); /* else kept once more */
-	return copy;
-}

@@ -90,7 +90,4 @@ struct sw_v8_known_code *sw_v8_known_code(struct sw_v8 *v8, uint64_t pc);
 bool sw_v8_is_proven_code(struct sw_v8 *v8, const struct sw_cursor *cursor,
 			  const struct sw_v8_known_code *code);
 
-/* A text that stays; NULL: no memory. */
-const char *sw_v8_text_keep(struct sw_v8 *v8, const char *text);
-
 #endif

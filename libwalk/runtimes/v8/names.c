@@ -6,6 +6,7 @@
  */
 #include "runtimes/v8/names.h"
 #include "arch/arch.h"
+#include "copies/texts.h"
 #include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/frame.h"
@@ -471,8 +472,10 @@ static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame 
 		d = (struct sw_description){0};
 		if (frame_describe(v8, f, i, &d) <= 0)
 			return NULL;
-		told->levels[i].function = sw_v8_text_keep(v8, d.function);
-		told->levels[i].file = sw_v8_text_keep(v8, d.file);
+		told->levels[i].function =
+			sw_copy_text_keep(&v8->copies->arena, &v8->copies->texts, d.function);
+		told->levels[i].file =
+			sw_copy_text_keep(&v8->copies->arena, &v8->copies->texts, d.file);
 		told->levels[i].line = d.line;
 		told->start_avma = d.start_avma;
 		if (told->levels[i].function == NULL || told->levels[i].file == NULL)
