@@ -4,6 +4,7 @@
 
 #include "iterate/sampled.h"
 
+#include <snapwalk/walk.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/user.h>
@@ -36,5 +37,13 @@ struct sw_copy {
  */
 bool sw_copy_parse(const uint8_t *bytes, size_t size, struct sw_copy_part *parts,
 		   struct sw_copy *ret);
+
+/* When a thread was copied: a copy of the kernel's has its own time. otherwise_ns: there is no such copy. */
+static inline int64_t sw_copy_made_ns(const struct sw_thread *thread, int64_t otherwise_ns)
+{
+	const struct sw_copy *copy = thread != NULL ? thread->copy : NULL;
+	return copy != NULL && copy->head.time_ns != 0 ? (int64_t) copy->head.time_ns
+						       : otherwise_ns;
+}
 
 #endif

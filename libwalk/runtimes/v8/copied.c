@@ -203,10 +203,7 @@ bool sw_v8_code_at(struct sw_v8 *v8, uint64_t pc, struct sw_v8_code *ret)
 bool sw_v8_is_proven_code(struct sw_v8 *v8, const struct sw_cursor *cursor,
 			  const struct sw_v8_known_code *code)
 {
-	const struct sw_copy *copy = cursor->thread != NULL ? cursor->thread->copy : NULL;
-	/* A copy of the kernel's has its own time. */
-	int64_t made_ns = copy != NULL && copy->head.time_ns != 0 ? (int64_t) copy->head.time_ns
-								  : v8->copies->renewed_ns;
-	return code->number != 0 && code->first_ns < made_ns &&
+	return code->number != 0 &&
+	       code->first_ns < sw_copy_made_ns(cursor->thread, v8->copies->renewed_ns) &&
 	       code->number == sw_v8_code_number(v8->heap, &code->code);
 }

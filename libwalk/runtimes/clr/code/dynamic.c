@@ -61,13 +61,9 @@ static uint64_t dynamic_add(struct sw_clr *clr, const struct sw_clr_code *code)
 bool sw_clr_dynamic_find(struct sw_clr *clr, const struct sw_cursor *cursor,
 			 const struct sw_clr_code *code, uint64_t *ret_cookie)
 {
-	const struct sw_copy *copy = cursor->thread != NULL ? cursor->thread->copy : NULL;
-	/* A copy of the kernel's has its own time. */
-	int64_t made_ns = copy != NULL && copy->head.time_ns != 0 ? (int64_t) copy->head.time_ns
-								  : clr->renewed_ns;
 	uint64_t number = 0;
 	*ret_cookie = 0;
-	if (!clr->by_copies || code == NULL || !code->collectible || code->kind == SW_CLR_CODE_STUB)
+	if (!sw_clr_is_doubtful(clr, code) || code->kind == SW_CLR_CODE_STUB)
 		return false;
 	bool known = sw_map64_get(&clr->by_start, code->start_avma, &number) && number != 0;
 	if (known && clr->dynamic[number - 1].copy != clr->n_copies &&
@@ -78,7 +74,7 @@ bool sw_clr_dynamic_find(struct sw_clr *clr, const struct sw_cursor *cursor,
 	if (number == 0)
 		return true;
 	clr->dynamic[number - 1].copy = clr->n_copies;
-	if (clr->dynamic[number - 1].first_ns < made_ns)
+	if (clr->dynamic[number - 1].first_ns < sw_copy_made_ns(cursor->thread, clr->renewed_ns))
 		*ret_cookie = number;
 	return true;
 }
