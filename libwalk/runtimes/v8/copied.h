@@ -31,14 +31,16 @@ enum {
  * A frame of which neither holds has no name, and is marked.
  */
 
+struct sw_v8_told_level {
+	const char *function, *file; /* the arena's */
+	uint32_t line;
+};
+
 /* The functions that a frame executes, innermost first. */
 struct sw_v8_told {
 	uint64_t start_avma;
 	size_t n;
-	struct {
-		const char *function, *file; /* the arena's */
-		uint32_t line;
-	} levels[];
+	struct sw_v8_told_level levels[];
 };
 
 /* Code that was met at a pc. */

@@ -184,10 +184,6 @@ static bool copied_owns(struct sw_v8 *v8, const struct sw_cursor *c, const struc
 	v8->copies->doubtful_sp = v8->copies->doubtful_pc = 0;
 	if (!known && !doubtful)
 		return false;
-	if (frame->code.object != 0 || frame->wasm.object != 0) {
-		frame->pc = c->regs.pc_avma;
-		frame->exact = c->exact_pc;
-	}
 	if (known && frame->shared != 0) {
 		frame->identity = sw_v8_identity(v8, frame->shared);
 		doubtful |= frame->identity == 0;
@@ -217,14 +213,14 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 	/* Wrappers and the way into WebAssembly never have a name. */
 	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
 			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
-	if (v8->by_copies)
-		return copied_owns(v8, cursor, &here, &frame, known, ret_cookie);
-	if (!known)
-		return false;
 	if (frame.code.object != 0 || frame.wasm.object != 0) {
 		frame.pc = cursor->regs.pc_avma;
 		frame.exact = cursor->exact_pc;
 	}
+	if (v8->by_copies)
+		return copied_owns(v8, cursor, &here, &frame, known, ret_cookie);
+	if (!known)
+		return false;
 	*ret_cookie = sw_v8_frame_keep(v8, &frame);
 	return true;
 }
@@ -454,35 +450,36 @@ static int frame_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t 
 
 static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f)
 {
-	struct sw_description d;
+	struct sw_v8_copies *c = v8->copies;
+	struct sw_v8_told_level levels[SW_V8_INLINED_MAX];
+	uint64_t start_avma = 0;
 	size_t n = 0;
-	int r = 1;
-	for (; r > 0 && n<SW_V8_INLINED_MAX; n += r> 0) {
-		d = (struct sw_description){0};
-		r = frame_describe(v8, f, n, &d);
-	}
-	if (r < 0)
-		return NULL;
-	struct sw_v8_told *told =
-		sw_arena_alloc(&v8->copies->arena, sizeof(*told) + n * sizeof(told->levels[0]));
-	if (told == NULL)
-		return NULL;
-	told->n = n;
-	for (size_t i = 0; i < n; i++) {
-		d = (struct sw_description){0};
-		if (frame_describe(v8, f, i, &d) <= 0)
+	for (; n < SW_V8_INLINED_MAX; n++) {
+		struct sw_description d = {0};
+		int r = frame_describe(v8, f, n, &d);
+		if (r < 0)
 			return NULL;
-		told->levels[i].function =
-			sw_copy_text_keep(&v8->copies->arena, &v8->copies->texts, d.function);
-		told->levels[i].file =
-			sw_copy_text_keep(&v8->copies->arena, &v8->copies->texts, d.file);
-		told->levels[i].line = d.line;
-		told->start_avma = d.start_avma;
-		if (told->levels[i].function == NULL || told->levels[i].file == NULL)
+		if (r == 0)
+			break;
+		levels[n] = (struct sw_v8_told_level){
+			.function = sw_copy_text_keep(&c->arena, &c->texts, d.function),
+			.file = sw_copy_text_keep(&c->arena, &c->texts, d.file),
+			.line = d.line};
+		if (levels[n].function == NULL || levels[n].file == NULL)
 			return NULL;
+		start_avma = d.start_avma;
 	}
 	/* All that was read now must be of the function that the copy has. */
-	return f->shared == 0 || sw_v8_is_still(v8, f->shared) ? told : NULL;
+	if (f->shared != 0 && !sw_v8_is_still(v8, f->shared))
+		return NULL;
+	struct sw_v8_told *told =
+		sw_arena_alloc(&c->arena, sizeof(*told) + n * sizeof(told->levels[0]));
+	if (told == NULL)
+		return NULL;
+	told->start_avma = start_avma;
+	told->n = n;
+	memcpy(told->levels, levels, n * sizeof(levels[0]));
+	return told;
 }
 
 static int told_describe(const struct sw_v8_told *told, size_t level, struct sw_description *ret)
