@@ -162,69 +162,6 @@ static bool is_function_frame(const struct sw_cursor *c)
 	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
 }
 
-/* The functions of a frame are told at once, as objects move. NULL: they could not be proven. */
-static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f);
-
-/* Whether a frame that is not known may be one of the program. */
-static bool may_be_function(const struct sw_cursor *c, const struct sw_v8_here *here)
-{
-	if (here->builtin != NULL)
-		return here->builtin->interprets && here->state.place == SW_V8_PLACE_FRAME &&
-		       is_function_frame(c);
-	return !here->is_walker && !here->has_wasm &&
-	       (!here->has_code || here->code.is_regexp || here->code.kind != SW_V8_OTHER_CODE ||
-		is_function_frame(c));
-}
-
-static bool copied_owns(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
-			struct sw_v8_frame *frame, bool known, uint64_t *ret_cookie)
-{
-	uint64_t cookie = 0;
-	bool doubtful = !known && may_be_function(c, here);
-	v8->copies->doubtful_sp = v8->copies->doubtful_pc = 0;
-	if (!known && !doubtful)
-		return false;
-	if (known && frame->shared != 0) {
-		frame->identity = sw_v8_identity(v8, frame->shared);
-		doubtful |= frame->identity == 0;
-	}
-	if (!doubtful)
-		cookie = sw_v8_frame_keep(v8, frame);
-	if (cookie != 0 && v8->frames[cookie - 1].told == NULL)
-		v8->frames[cookie - 1].told = tell(v8, &v8->frames[cookie - 1]);
-	if (cookie == 0 || v8->frames[cookie - 1].told == NULL) {
-		v8->copies->doubtful_sp = c->regs.sp_avma;
-		v8->copies->doubtful_pc = c->regs.pc_avma;
-	}
-	*ret_cookie = cookie;
-	return true;
-}
-
-bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_cookie)
-{
-	struct sw_v8_here here;
-	struct sw_v8_frame frame = {0};
-	if (!sw_v8_frame_look(v8, cursor, &here))
-		return false;
-	bool known = here.builtin == NULL
-			     ? made_read(v8, cursor, &here, &frame)
-			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
-				       interpreted_read(v8, cursor, &frame);
-	/* Wrappers and the way into WebAssembly never have a name. */
-	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
-			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
-	if (frame.code.object != 0 || frame.wasm.object != 0) {
-		frame.pc = cursor->regs.pc_avma;
-		frame.exact = cursor->exact_pc;
-	}
-	if (v8->by_copies)
-		return copied_owns(v8, cursor, &here, &frame, known, ret_cookie);
-	if (!known)
-		return false;
-	*ret_cookie = sw_v8_frame_keep(v8, &frame);
-	return true;
-}
-
 /* Code that was made to call WebAssembly or from there. In 10.2 it has the frame of a function. */
 static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
 {
@@ -448,6 +385,7 @@ static int frame_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t 
 
 /* ---- by copies ------------------------------------------------------------------------------ */
 
+/* The functions of a frame are told at once, as objects move. NULL: they could not be proven. */
 static const struct sw_v8_told *tell(struct sw_v8 *v8, const struct sw_v8_frame *f)
 {
 	struct sw_v8_copies *c = v8->copies;
@@ -497,7 +435,67 @@ static int told_describe(const struct sw_v8_told *told, size_t level, struct sw_
 	return 1;
 }
 
+/* Whether a frame that is not known may be one of the program. */
+static bool may_be_function(const struct sw_cursor *c, const struct sw_v8_here *here)
+{
+	if (here->builtin != NULL)
+		return here->builtin->interprets && here->state.place == SW_V8_PLACE_FRAME &&
+		       is_function_frame(c);
+	return !here->is_walker && !here->has_wasm &&
+	       (!here->has_code || here->code.is_regexp || here->code.kind != SW_V8_OTHER_CODE ||
+		is_function_frame(c));
+}
+
+static bool copied_owns(struct sw_v8 *v8, const struct sw_cursor *c, const struct sw_v8_here *here,
+			struct sw_v8_frame *frame, bool known, uint64_t *ret_cookie)
+{
+	uint64_t cookie = 0;
+	bool doubtful = !known && may_be_function(c, here);
+	v8->copies->doubtful_sp = v8->copies->doubtful_pc = 0;
+	if (!known && !doubtful)
+		return false;
+	if (known && frame->shared != 0) {
+		frame->identity = sw_v8_identity(v8, frame->shared);
+		doubtful |= frame->identity == 0;
+	}
+	if (!doubtful)
+		cookie = sw_v8_frame_keep(v8, frame);
+	if (cookie != 0 && v8->frames[cookie - 1].told == NULL)
+		v8->frames[cookie - 1].told = tell(v8, &v8->frames[cookie - 1]);
+	if (cookie == 0 || v8->frames[cookie - 1].told == NULL) {
+		v8->copies->doubtful_sp = c->regs.sp_avma;
+		v8->copies->doubtful_pc = c->regs.pc_avma;
+	}
+	*ret_cookie = cookie;
+	return true;
+}
+
 /* ---- what others call ----------------------------------------------------------------------- */
+
+bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_cookie)
+{
+	struct sw_v8_here here;
+	struct sw_v8_frame frame = {0};
+	if (!sw_v8_frame_look(v8, cursor, &here))
+		return false;
+	bool known = here.builtin == NULL
+			     ? made_read(v8, cursor, &here, &frame)
+			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
+				       interpreted_read(v8, cursor, &frame);
+	/* Wrappers and the way into WebAssembly never have a name. */
+	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
+			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
+	if (frame.code.object != 0 || frame.wasm.object != 0) {
+		frame.pc = cursor->regs.pc_avma;
+		frame.exact = cursor->exact_pc;
+	}
+	if (v8->by_copies)
+		return copied_owns(v8, cursor, &here, &frame, known, ret_cookie);
+	if (!known)
+		return false;
+	*ret_cookie = sw_v8_frame_keep(v8, &frame);
+	return true;
+}
 
 bool sw_v8_is_doubtful(struct sw_v8 *v8, const struct sw_cursor *cursor)
 {
