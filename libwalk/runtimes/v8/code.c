@@ -117,26 +117,25 @@ bool sw_v8_code_shared(struct sw_v8_heap heap, const struct sw_v8_code *code, ui
 	       shared_take(heap, word, ret);
 }
 
-uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *code)
+/* A number above 0 of the deoptimization data; 0: it has none there. */
+static uint64_t deopt_number(struct sw_v8_heap heap, const struct sw_v8_code *code, int32_t index)
 {
-	enum { BEHIND_LITERALS = 2 };
 	uint64_t data, word;
-	return deopt_data(heap, code, &data) &&
-			       element(heap, data, heap.at->deopt_literals + BEHIND_LITERALS,
-				       &word) &&
+	return deopt_data(heap, code, &data) && element(heap, data, index, &word) &&
 			       sw_v8_is_smi(word) && sw_v8_smi(word) > 0
 		       ? (uint64_t) sw_v8_smi(word)
 		       : 0;
 }
 
+uint64_t sw_v8_code_entered(struct sw_v8_heap heap, const struct sw_v8_code *code)
+{
+	enum { BEHIND_LITERALS = 2 };
+	return deopt_number(heap, code, heap.at->deopt_literals + BEHIND_LITERALS);
+}
+
 uint64_t sw_v8_code_number(struct sw_v8_heap heap, const struct sw_v8_code *code)
 {
-	uint64_t data, word;
-	return deopt_data(heap, code, &data) &&
-			       element(heap, data, heap.at->deopt_shared - 1, &word) &&
-			       sw_v8_is_smi(word) && sw_v8_smi(word) > 0
-		       ? (uint64_t) sw_v8_smi(word)
-		       : 0;
+	return deopt_number(heap, code, heap.at->deopt_shared - 1);
 }
 
 /* Calls that were inlined: where from, and which function. */
@@ -299,6 +298,13 @@ size_t sw_v8_code_levels(struct sw_v8_heap heap, const struct sw_v8_code *code, 
 	ret[n].shared = shared;
 	ret[n++].position = sw_v8_position_in_source(position);
 	return n;
+}
+
+bool sw_v8_code_is_uncertain(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc)
+{
+	struct sw_v8_level levels[SW_V8_INLINED_MAX];
+	return code->kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(heap, code) &&
+	       sw_v8_code_levels(heap, code, pc, levels) == 0;
 }
 
 static void bytes_touch(struct sw_v8_heap heap, uint64_t array)

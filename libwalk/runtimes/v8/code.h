@@ -60,6 +60,10 @@ int32_t sw_v8_level_position(struct sw_v8_heap heap, const struct sw_v8_code *co
 /* Whether other functions were compiled into it; true when that cannot be known. */
 bool sw_v8_code_has_inlined(struct sw_v8_heap heap, const struct sw_v8_code *code);
 
+/* Whether others were compiled into MAGLEV or TURBOFAN code, and nothing says which of them the call that returns to pc
+ * is of. */
+bool sw_v8_code_is_uncertain(struct sw_v8_heap heap, const struct sw_v8_code *code, uint64_t pc);
+
 /* The callbacks for the objects that code leads to, each as often as it does. */
 struct sw_v8_code_visitor {
 	void (*function)(void *arg, uint64_t shared); /* compiled into it */

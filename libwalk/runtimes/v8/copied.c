@@ -120,7 +120,6 @@ static bool is_same(struct sw_v8 *v8, const struct sw_v8_known_code *k)
 
 static void known_fill(struct sw_v8 *v8, uint64_t pc, struct sw_v8_known_code *k)
 {
-	struct sw_v8_level levels[SW_V8_INLINED_MAX];
 	k->shared = k->number = 0;
 	k->uncertain = k->has_state = false;
 	k->first_ns = k->filled_ns = sw_clock_ns();
@@ -129,8 +128,7 @@ static void known_fill(struct sw_v8 *v8, uint64_t pc, struct sw_v8_known_code *k
 	if (!sw_v8_code_shared(v8->heap, &k->code, &k->shared))
 		k->shared = 0;
 	k->number = sw_v8_code_number(v8->heap, &k->code);
-	k->uncertain = sw_v8_code_has_inlined(v8->heap, &k->code) &&
-		       sw_v8_code_levels(v8->heap, &k->code, pc, levels) == 0;
+	k->uncertain = sw_v8_code_is_uncertain(v8->heap, &k->code, pc);
 }
 
 /* Objects that say what the code is of could not be read, as in a collection of garbage: they may be read later. */

@@ -200,24 +200,22 @@ static bool is_proven(const struct frame *f)
 static bool inlining_unknown(struct sw_v8 *v8, uint64_t pc)
 {
 	struct sw_v8_code code;
-	struct sw_v8_level levels[SW_V8_INLINED_MAX];
 	struct sw_v8_wasm_code wasm;
 	struct sw_v8_wasm_level wasm_levels[SW_V8_WASM_INLINED_MAX];
 	bool certain;
-	if (sw_v8_is_made(v8->snap, pc - 1) && !sw_v8_is_known_code(v8, pc) &&
+	if (!sw_v8_is_made(v8->snap, pc - 1))
+		return false;
+	if (!sw_v8_is_known_code(v8, pc) &&
 	    sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, pc - 1, &wasm))
 		return wasm.kind == SW_V8_WASM_FUNCTION &&
 		       (sw_v8_wasm_levels(v8->heap, &wasm, pc, wasm_levels, &certain), !certain);
-	if (!sw_v8_is_made(v8->snap, pc - 1))
-		return false;
 	if (v8->by_copies) {
 		const struct sw_v8_known_code *k = sw_v8_known_code(v8, pc);
 		return k == NULL || k->uncertain;
 	}
 	/* Code that was not copied may have other functions in it. */
 	return !sw_v8_code_find(v8->heap, pc, &code) ||
-	       (code.kind >= SW_V8_MAGLEV && sw_v8_code_has_inlined(v8->heap, &code) &&
-		sw_v8_code_levels(v8->heap, &code, pc, levels) == 0);
+	       sw_v8_code_is_uncertain(v8->heap, &code, pc);
 }
 
 enum sw_step sw_v8_step(struct sw_v8 *v8, const struct sw_cursor *cursor, struct sw_stepped *ret)
