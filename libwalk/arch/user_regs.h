@@ -42,6 +42,9 @@ struct sw_arch_call {
 };
 struct sw_arch_call sw_arch_call_get(const struct user_regs_struct *r);
 
+/* Where struct user_regs_struct has a register, by its DWARF number. */
+size_t sw_arch_user_offset(unsigned number);
+
 /* Where PTRACE_POKEUSER finds the result register. */
 size_t sw_arch_result_offset(void);
 

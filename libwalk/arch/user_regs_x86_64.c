@@ -72,6 +72,17 @@ struct sw_arch_call sw_arch_call_get(const struct user_regs_struct *r)
 	};
 }
 
+#define AT(name) offsetof(struct user_regs_struct, name)
+size_t sw_arch_user_offset(unsigned number)
+{
+	static const uint8_t offsets[SW_REGS_MAX] = {AT(rax), AT(rdx), AT(rcx), AT(rbx), AT(rsi),
+						     AT(rdi), AT(rbp), AT(rsp), AT(r8),  AT(r9),
+						     AT(r10), AT(r11), AT(r12), AT(r13), AT(r14),
+						     AT(r15), AT(rip)};
+	return offsets[number];
+}
+#undef AT
+
 size_t sw_arch_result_offset(void)
 {
 	return offsetof(struct user, regs.rax);

@@ -5,12 +5,11 @@
  * it is on is copied anyhow.
  */
 #include "runtimes/go/recipe.h"
+#include "arch/arch.h"
+#include "arch/user_regs.h"
 #include "copies/record.h"
 #include "runtimes/go/find.h"
 #include "runtimes/go/stacks.h"
-
-#include <stddef.h>
-#include <sys/user.h>
 
 enum {
 	/* Registers of the recipe. */
@@ -64,7 +63,7 @@ static void goroutine_add(const struct sw_go_image *image, struct sw_recipe *r)
 {
 	sw_recipe_load(r, LOW, G, STACK_LOW);
 	sw_recipe_load(r, HIGH, G, STACK_HIGH);
-	sw_recipe_user(r, SP, offsetof(struct user_regs_struct, rsp));
+	sw_recipe_user(r, SP, sw_arch_user_offset(SW_ARCH_SP));
 	unsigned below = sw_recipe_jump_if_below(r, SP, LOW, 0);
 	unsigned on = sw_recipe_jump_if_below(r, SP, HIGH, 0);
 	sw_recipe_land(r, below);
@@ -99,7 +98,7 @@ static void signalled_add(const struct sw_go_image *image, struct sw_recipe *r)
 	unsigned none = sw_recipe_jump_if_zero(r, G, 0);
 	sw_recipe_load(r, LOW, G, STACK_LOW);
 	sw_recipe_load(r, HIGH, G, STACK_HIGH);
-	sw_recipe_user(r, SP, offsetof(struct user_regs_struct, rsp));
+	sw_recipe_user(r, SP, sw_arch_user_offset(SW_ARCH_SP));
 	unsigned below = sw_recipe_jump_if_below(r, SP, LOW, 0);
 	unsigned above = sw_recipe_jump_if_below(r, HIGH, SP, 0);
 	sw_recipe_load(r, G, M, 0);

@@ -4,8 +4,9 @@
  * that they have may move as soon as the thread goes on, so each frame's JSFunction is copied with the SharedFunctionInfo and
  * the Script that it leads to: these say which function it is (copied.h).
  *
- *	rbp                 the chain of frames, from the innermost one on
- *	c_entry_fp          the same while C++ code runs that JavaScript has called, as the C library uses rbp for other things
+ *	the frame pointer   the chain of frames, from the innermost one on
+ *	c_entry_fp          the same while C++ code runs that JavaScript has called, as the C library uses the register for other
+ *	                    things
  *
  * Before 11.3 the isolate of a thread is among its values of pthread_setspecific().
  *
@@ -13,14 +14,14 @@
  * (isolate_key_) of V8 10.2. With another C library functions below C++ code are not found, and the stack says so.
  */
 #include "runtimes/v8/recipe.h"
+#include "arch/arch.h"
+#include "arch/user_regs.h"
 #include "native/tls_recipe.h"
 #include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
 #include "runtimes/v8/frame.h"
+#include "runtimes/v8/registers_x86_64.h"
 #include "snapshot/bias.h"
-
-#include <stddef.h>
-#include <sys/user.h>
 
 enum {
 	/* Registers of the recipe. */
@@ -33,7 +34,7 @@ enum {
 
 	KIND = SW_SAMPLED_KIND_FIRST,
 	TAG = 1,
-	FRAME_BYTES = 16, /* rbp and the return address */
+	FRAME_BYTES = 16, /* the frame pointer and the return address */
 	PTHREAD_VALUES = 0x310,
 	VALUE_BYTES = 16,
 	VALUE_DATA = 8,
@@ -114,10 +115,10 @@ bool sw_v8_recipe_make(const struct sw_v8_program *p, struct sw_memory memory, u
 		       struct sw_recipe *recipe)
 {
 	/* A function that has no frame yet. */
-	sw_recipe_user(recipe, FUNCTION, offsetof(struct user_regs_struct, rdi));
+	sw_recipe_user(recipe, FUNCTION, sw_arch_user_offset(SW_V8_REG_FUNCTION));
 	function_add(recipe, &p->at);
-	sw_recipe_user(recipe, FP, offsetof(struct user_regs_struct, rbp));
-	sw_recipe_user(recipe, LOW, offsetof(struct user_regs_struct, rsp));
+	sw_recipe_user(recipe, FP, sw_arch_user_offset(SW_ARCH_FP));
+	sw_recipe_user(recipe, LOW, sw_arch_user_offset(SW_ARCH_SP));
 	if (!entry_add(p, memory, bias, recipe))
 		return false;
 	unsigned again = recipe->steps.n_steps;
