@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "process/thread_rings.h"
+#include "arch/pthread.h"
 #include "arena.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -14,13 +15,10 @@
  * detached thread take a thread out of the first two; the kernel writes 0 to its number when it ends. So a thread in them
  * with the number 0 has ended, and nobody joined it.
  *
- * Source: glibc 2.34 to 2.41, nptl/descr.h (struct pthread: list behind a head of 704 bytes, then tid),
- * sysdeps/generic/ldsodefs.h (order of the heads), nptl/nptl-stack.c, nptl/pthread_create.c (start_thread).
+ * Source: glibc 2.34 to 2.41, sysdeps/generic/ldsodefs.h (order of the heads), nptl/nptl-stack.c,
+ * nptl/pthread_create.c (start_thread).
  */
 enum {
-	SELF_OFF = 0x10, /* sysdeps/x86_64/nptl/tls.h, tcbhead_t */
-	LIST_OFF = 0x2c0,
-	TID_OFF = 0x2d0,
 	HEAD_BYTES = 16,
 	TRIES = 8, /* a ring may change while it is read */
 	PAGE_MASK = 4095,
@@ -52,19 +50,19 @@ static void ring_deinit(struct ring *r)
 
 static bool node_read(struct sw_memory memory, uint64_t avma, struct node *ret)
 {
-	uint8_t bytes[TID_OFF - LIST_OFF + sizeof(ret->tid)];
+	uint8_t bytes[SW_PTHREAD_TID - SW_PTHREAD_LIST + sizeof(ret->tid)];
 	if (!sw_memory_read(memory, avma, bytes, sizeof(bytes)))
 		return false;
 	memcpy(&ret->next_avma, bytes, sizeof(ret->next_avma));
 	memcpy(&ret->back_avma, bytes + sizeof(ret->next_avma), sizeof(ret->back_avma));
-	memcpy(&ret->tid, bytes + (TID_OFF - LIST_OFF), sizeof(ret->tid));
+	memcpy(&ret->tid, bytes + (SW_PTHREAD_TID - SW_PTHREAD_LIST), sizeof(ret->tid));
 	return true;
 }
 
 static bool is_thread(struct sw_memory memory, uint64_t pointer_avma)
 {
 	uint64_t self;
-	return sw_memory_u64(memory, pointer_avma + SELF_OFF, &self) && self == pointer_avma;
+	return sw_memory_u64(memory, pointer_avma + SW_PTHREAD_SELF, &self) && self == pointer_avma;
 }
 
 static int end_add(struct ring *ring, uint64_t node_avma, const struct node *node)
@@ -74,7 +72,7 @@ static int end_add(struct ring *ring, uint64_t node_avma, const struct node *nod
 	if (grown == NULL)
 		return -SW_E_NOMEM;
 	ring->ends = grown;
-	ring->ends[ring->n++] = (struct sw_thread_end){.pointer_avma = node_avma - LIST_OFF,
+	ring->ends[ring->n++] = (struct sw_thread_end){.pointer_avma = node_avma - SW_PTHREAD_LIST,
 						       .has_ended = node->tid == 0};
 	return 0;
 }
@@ -100,7 +98,7 @@ static int ring_read_once(struct budget *budget, uint64_t first_avma, struct rin
 	node = first;
 	for (;;) {
 		int r = budget_take(budget);
-		if (r == 0 && is_thread(budget->memory, at - LIST_OFF))
+		if (r == 0 && is_thread(budget->memory, at - SW_PTHREAD_LIST))
 			r = end_add(ring, at, &node);
 		else if (r == 0 && ring->head_avma == 0)
 			ring->head_avma = at;
@@ -152,7 +150,7 @@ static int rings_find(struct budget *budget, uint64_t pointer_avma, struct ring 
 	sw_cleanup(ring_deinit) struct ring ring = {0};
 	if (pointer_avma == 0 || !is_thread(budget->memory, pointer_avma))
 		return -SW_E_UNSUPPORTED;
-	int r = ring_read(budget, pointer_avma + LIST_OFF, &ring);
+	int r = ring_read(budget, pointer_avma + SW_PTHREAD_LIST, &ring);
 	if (r == 0)
 		r = rings_read(budget, ring.head_avma, used, user);
 	if (r == -SW_E_UNSUPPORTED && ring.head_avma != 0)

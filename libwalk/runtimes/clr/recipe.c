@@ -4,10 +4,10 @@
  * metadata do not change. The Thread object of the thread is copied, as it has the return address that the runtime has replaced
  * to stop it (hijack.c). It is found by the number of the thread, which the C library has in the thread's own memory.
  *
- * Source: glibc 2.36, nptl/descr.h: struct pthread, tid. Where that is something else no Thread is found, and a stack with such a
- * return address says that it is cut.
+ * With another C library than glibc no Thread is found, and a stack with such a return address says that it is cut.
  */
 #include "runtimes/clr/recipe.h"
+#include "arch/pthread.h"
 #include "runtimes/clr/find.h"
 #include "runtimes/clr/threads.h"
 
@@ -19,14 +19,13 @@ enum {
 	LEFT,
 
 	KIND = SW_SAMPLED_KIND_FIRST,
-	PTHREAD_TID = 0x2d0,
 	THREADS_MAX = 128, /* that are looked at */
 };
 
 void sw_clr_recipe_make(const struct sw_clr_layout *at, struct sw_recipe *r)
 {
 	uint64_t osid = (uint64_t) at->thread_osid - at->thread_next;
-	sw_recipe_thread_pointer(r, TID, PTHREAD_TID);
+	sw_recipe_thread_pointer(r, TID, SW_PTHREAD_TID);
 	sw_recipe_load(r, TID, TID, 0);
 	sw_recipe_mask(r, TID, TID, UINT32_MAX);
 	sw_recipe_set(r, LEFT, THREADS_MAX);

@@ -10,11 +10,12 @@
  *
  * Before 11.3 the isolate of a thread is among its values of pthread_setspecific().
  *
- * Source: glibc 2.36, nptl/descr.h: struct pthread, specific_1stblock, struct pthread_key_data; src/execution/isolate.cc
+ * Source: glibc 2.36, nptl/descr.h: struct pthread_key_data; src/execution/isolate.cc
  * (isolate_key_) of V8 10.2. With another C library functions below C++ code are not found, and the stack says so.
  */
 #include "runtimes/v8/recipe.h"
 #include "arch/arch.h"
+#include "arch/pthread.h"
 #include "arch/user_regs.h"
 #include "native/tls_recipe.h"
 #include "runtimes/v8/copied.h"
@@ -35,7 +36,6 @@ enum {
 	KIND = SW_SAMPLED_KIND_FIRST,
 	TAG = 1,
 	FRAME_BYTES = 16, /* the frame pointer and the return address */
-	PTHREAD_VALUES = 0x310,
 	VALUE_BYTES = 16,
 	VALUE_DATA = 8,
 	KEYS_MAX = 32, /* that are in struct pthread itself */
@@ -82,7 +82,7 @@ static void value_add(uint64_t key_avma, struct sw_recipe *r)
 	sw_recipe_set(r, LAST, KEYS_MAX - 1);
 	sw_recipe_set(r, WORD, 0);
 	unsigned elsewhere = sw_recipe_jump_if_below(r, LAST, KEY, 0);
-	sw_recipe_thread_pointer(r, WORD, PTHREAD_VALUES + VALUE_DATA);
+	sw_recipe_thread_pointer(r, WORD, SW_PTHREAD_VALUES + VALUE_DATA);
 	sw_recipe_sum(r, &(struct sw_recipe_sum){
 				 .to = WORD, .from = WORD, .other = KEY, .times = VALUE_BYTES});
 	sw_recipe_land(r, elsewhere);
