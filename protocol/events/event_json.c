@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "cleanup.h"
 #include "errors.h"
 #include "text.h"
 #include "utf8.h"
@@ -8,7 +7,7 @@
 #include <snapwalk/event_text.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
 
 int64_t sw_event_result(const struct sw_event *e)
@@ -45,27 +44,10 @@ bool sw_event_detail(const struct sw_event *e, char ret[SW_EVENT_DETAIL_BYTES])
 /* A member with a text of the process, which may be any bytes; nothing when it is NULL. */
 static void put_member(struct sw_text *text, const char *name, const char *s)
 {
-	struct sw_text clean = {0};
-	size_t size = 0;
 	if (s == NULL)
 		return;
-	sw_utf8_append(&clean, s, strlen(s));
-	struct json_object *string =
-		clean.failed ? NULL : json_object_new_string(clean.size > 0 ? clean.data : "");
-	const char *json =
-		string == NULL
-			? NULL
-			: json_object_to_json_string_length(string,
-							    JSON_C_TO_STRING_PLAIN |
-								    JSON_C_TO_STRING_NOSLASHESCAPE,
-							    &size);
 	sw_text_printf(text, ",\"%s\":", name);
-	if (json != NULL)
-		sw_utf8_append_json(text, json, size);
-	else
-		text->failed = true;
-	(void) json_object_put(string); /* NULL is legal */
-	sw_text_deinit(&clean);
+	sw_utf8_append_json_string(text, s);
 }
 
 static void put_arguments(struct sw_text *text, const struct sw_event *e)
