@@ -74,8 +74,7 @@ static void on_done(struct sw_waiter *waiter, const struct sw_outcome *outcome)
 	if (outcome->dump != NULL)
 		answer(capture, outcome->dump, outcome->coalesced);
 	else
-		sw_call_error(capture->call, outcome->refusal->name,
-			      json_object_get(outcome->refusal->parameters));
+		sw_call_refuse(capture->call, outcome->refusal);
 }
 
 static void submit(struct sw_call *call, const struct sw_submission *submission,

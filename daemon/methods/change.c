@@ -39,6 +39,7 @@ const struct sw_store_entry *sw_change_find(struct sw_call *call, const char *id
 	struct sw_refusal refusal = {0};
 	(void) sw_refuse_denied(&refusal, entry->pid, rule); /* always false */
 	sw_call_refuse(call, &refusal);
+	sw_refusal_deinit(&refusal);
 	return NULL;
 }
 

@@ -229,8 +229,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	struct events *events = series->owner;
 	const struct sw_worker_ended *ended = outcome->ended;
 	if (ended == NULL && !events->begun) {
-		sw_call_error(events->call, outcome->refusal->name,
-			      json_object_get(outcome->refusal->parameters));
+		sw_call_refuse(events->call, outcome->refusal);
 		return;
 	}
 	if (ended == NULL) {

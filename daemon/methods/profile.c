@@ -64,8 +64,7 @@ static void on_done(struct sw_profiling *profiling, const struct sw_outcome *out
 	struct sw_call *call = profile->call;
 	call->ended = NULL; /* there is nothing left to be ended */
 	if (outcome->dump == NULL) {
-		sw_call_error(call, outcome->refusal->name,
-			      json_object_get(outcome->refusal->parameters));
+		sw_call_refuse(call, outcome->refusal);
 	} else if (call->message.more) {
 		sw_dump_stream_begin(&profile->stream, call, outcome->dump, SW_COALESCED_NO);
 	} else {

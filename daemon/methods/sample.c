@@ -88,8 +88,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		return;
 	}
 	if (sw_refusal_is_final(outcome->refusal)) {
-		sw_call_error(call, outcome->refusal->name,
-			      json_object_get(outcome->refusal->parameters));
+		sw_call_refuse(call, outcome->refusal);
 		return;
 	}
 	bool last = is_last(sample);

@@ -76,9 +76,9 @@ void sw_call_error(struct sw_call *call, const char *name, struct json_object *p
 	send_message(call, r, data, size, true);
 }
 
-void sw_call_refuse(struct sw_call *call, struct sw_refusal *refusal)
+void sw_call_refuse(struct sw_call *call, const struct sw_refusal *refusal)
 {
-	sw_call_error(call, refusal->name, sw_take_ptr(refusal->parameters));
+	sw_call_error(call, refusal->name, json_object_get(refusal->parameters));
 }
 
 void sw_call_invalid(struct sw_call *call, const char *parameter)

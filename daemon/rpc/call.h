@@ -44,8 +44,8 @@ void sw_call_reply_text(struct sw_call *call, struct sw_text *parameters, bool c
 void sw_call_error(struct sw_call *call, const char *name, struct json_object *parameters);
 /* org.varlink.service.InvalidParameter */
 void sw_call_invalid(struct sw_call *call, const char *parameter);
-/* Takes the parameters of the refusal. */
-void sw_call_refuse(struct sw_call *call, struct sw_refusal *refusal);
+/* The refusal is still the caller's: several calls may be answered with it. */
+void sw_call_refuse(struct sw_call *call, const struct sw_refusal *refusal);
 /* io.snapwalk.Failed, for what has no error of its own */
 void sw_call_failed(struct sw_call *call, const char *detail);
 /* May a stream send another reply? */
