@@ -247,6 +247,13 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+static bool is_permitted(const struct sw_jobs *jobs, const struct sw_taken *taken,
+			 struct sw_refusal *refusal)
+{
+	enum sw_deny_rule rule = sw_authorize_events(jobs->config, &taken->caller);
+	return rule == SW_DENY_NONE || sw_refuse_denied(refusal, taken->found.pid, rule);
+}
+
 static bool has_space(const struct sw_jobs *jobs, const struct sw_caller *caller,
 		      struct sw_refusal *refusal)
 {
@@ -311,14 +318,9 @@ void sw_method_events(struct sw_call *call)
 	wish.end_ns = sw_clock_ns() + p.duration_ms * ns_per_ms;
 	submission.reason = p.reason;
 	if (sw_target_take(call, p.target, &taken, &refusal)) {
-		enum sw_deny_rule rule = sw_authorize_events(jobs->config, &taken.caller);
 		sw_taken_submit(&taken, jobs->config, &submission);
-		if (taken.pull != NULL)
-			(void) sw_target_invalid(&refusal,
-						 "pull is a target of Capture and Profile only");
-		else if (rule != SW_DENY_NONE)
-			(void) sw_refuse_denied(&refusal, taken.found.pid, rule);
-		if (refusal.name != NULL || !has_space(jobs, &taken.caller, &refusal) ||
+		if (!sw_taken_is_own(&taken, &refusal) || !is_permitted(jobs, &taken, &refusal) ||
+		    !has_space(jobs, &taken.caller, &refusal) ||
 		    !sw_series_pay(jobs, &taken.caller, &refusal))
 			sw_call_refuse(call, &refusal);
 		else if (!start(call, &submission, &wish))

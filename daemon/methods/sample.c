@@ -141,16 +141,11 @@ void sw_method_sample(struct sw_call *call)
 	}
 	if (sw_target_take(call, p.target, &taken, &refusal)) {
 		sw_taken_submit(&taken, jobs->config, &submission);
-		/* A section limits how long a profile lasts, and Sample has no end of its own. */
-		if (taken.pull != NULL) {
-			(void) sw_target_invalid(&refusal,
-						 "pull is a target of Capture and Profile only");
+		if (!sw_taken_is_own(&taken, &refusal) ||
+		    !sw_series_pay(jobs, &taken.caller, &refusal))
 			sw_call_refuse(call, &refusal);
-		} else if (!sw_series_pay(jobs, &taken.caller, &refusal)) {
-			sw_call_refuse(call, &refusal);
-		} else if (!start(call, &submission, &p)) {
+		else if (!start(call, &submission, &p))
 			sw_call_failed(call, "not enough memory");
-		}
 	}
 	sw_taken_deinit(&taken);
 	sw_refusal_deinit(&refusal);

@@ -54,7 +54,8 @@ static bool ambiguous(struct sw_refusal *refusal, const pid_t *pids, size_t n)
 			 "%zu processes match", n);
 }
 
-bool sw_target_invalid(struct sw_refusal *refusal, const char *detail)
+/* Refuses a target that is not given in one of the ways that there are. Returns false. */
+static bool invalid(struct sw_refusal *refusal, const char *detail)
 {
 	return sw_refuse(refusal, SW_INTERFACE ".InvalidTarget", sw_object_string("detail", detail),
 			 "%s", detail);
@@ -173,7 +174,7 @@ static bool pull_one(const struct sw_rule *pull, pid_t pid, uint64_t starttime,
 	size_t n, i = 0;
 	struct sw_error err = {0};
 	if (pull_select(pull, pids, &n, &err) < 0)
-		return sw_target_invalid(refusal, err.message);
+		return invalid(refusal, err.message);
 	if (pid == 0 && n > 1)
 		return ambiguous(refusal, pids, n);
 	while (i < n && pid != 0 && pids[i] != pid)
@@ -227,11 +228,10 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 	if (p.pull != NULL && word < 0 && p.pidfd < 0)
 		return pull_take(call, &p, taken, refusal);
 	if (n != 1 || p.pull != NULL)
-		return sw_target_invalid(
-			refusal,
-			"exactly one of pid, pidfd, comm, unit, cgroup, container, or pull");
+		return invalid(refusal,
+			       "exactly one of pid, pidfd, comm, unit, cgroup, container, or pull");
 	if (word >= 0 && p.starttime != 0)
-		return sw_target_invalid(refusal, "starttime goes with pid");
+		return invalid(refusal, "starttime goes with pid");
 	if (word >= 0)
 		return select_one(selector_kinds[word], p.words[word], ret, refusal);
 	int pidfd = -EBADF;
@@ -244,8 +244,7 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 			return sw_refuse(refusal, SW_INTERFACE ".NoSuchProcess", NULL,
 					 "no such process");
 		if (p.pid == 0)
-			return sw_target_invalid(
-				refusal, "no pidfd of a running process came with the call");
+			return invalid(refusal, "no pidfd of a running process came with the call");
 	}
 	return sw_found_init(ret, (pid_t) p.pid, (uint64_t) p.starttime, pidfd, refusal);
 }
@@ -253,6 +252,12 @@ static bool resolve(struct sw_call *call, struct json_object *target, struct sw_
 void sw_taken_deinit(struct sw_taken *taken)
 {
 	sw_found_deinit(&taken->found);
+}
+
+bool sw_taken_is_own(const struct sw_taken *taken, struct sw_refusal *refusal)
+{
+	return taken->pull == NULL ||
+	       invalid(refusal, "pull is a target of Capture and Profile only");
 }
 
 void sw_taken_submit(struct sw_taken *taken, const struct sw_config *config,

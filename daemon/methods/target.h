@@ -18,8 +18,9 @@ void sw_taken_deinit(struct sw_taken *taken);
 /* Target of a call, which the caller may have captured. False: the call was answered, why not. */
 bool sw_target_take(struct sw_call *call, struct json_object *target, struct sw_taken *ret,
 		    struct sw_refusal *refusal);
-/* Refuses a target that is not given in one of the ways that there are. Returns false. */
-bool sw_target_invalid(struct sw_refusal *refusal, const char *detail);
+/* True: it is captured by the caller's own right. Else it is refused: a section that permits it limits captures and
+ * how long a profile lasts, and no other call. */
+bool sw_taken_is_own(const struct sw_taken *taken, struct sw_refusal *refusal);
 /* Sets the right and the limits of a capture of it; the caller's wishes stay. */
 void sw_taken_submit(struct sw_taken *taken, const struct sw_config *config,
 		     struct sw_submission *submission);
