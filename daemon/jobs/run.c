@@ -92,36 +92,32 @@ static void charge(struct sw_job *job, int64_t stopped_us, int64_t longest_us)
 			  longest_us < stopped_us ? longest_us : stopped_us, sw_clock_ns());
 }
 
-/* Deny= with what the broker could not see without the worker's capabilities, the path of the executable:
- * as it was when the process stood still, and as the dump says. */
-static enum sw_deny_rule judge_target(const struct sw_job *job)
+/* Deny= with what the broker could not see without the worker's capabilities, the path of the executable. */
+static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_subject *subject)
 {
 	const struct sw_caller caller = {.privileged = true, .same_user_ns = true};
-	const struct sw_subject subject = sw_target_subject(&job->target);
-	return sw_authorize(job->jobs->config, &caller, &subject);
+	return sw_authorize(job->jobs->config, &caller, subject);
 }
 
-static enum sw_deny_rule judge(const struct sw_job *job, const struct sw_dump *dump)
+/* As it was when the process stood still, and as the dump says. */
+static enum sw_deny_rule judge_dump(const struct sw_job *job, const struct sw_dump *dump)
 {
-	const struct sw_caller caller = {.privileged = true, .same_user_ns = true};
 	struct sw_subject subject = sw_target_subject(&job->target);
-	enum sw_deny_rule rule = judge_target(job);
+	enum sw_deny_rule rule = judge(job, &subject);
 	if (rule != SW_DENY_NONE)
 		return rule;
 	for (int i = 0; i < 3; i++)
 		subject.rights.uid[i] = dump->uid;
 	subject.comm = dump->comm;
 	subject.exe = dump->exe;
-	return sw_authorize(job->jobs->config, &caller, &subject);
+	return judge(job, &subject);
 }
 
-/* Events end before the first of them comes. */
 static void denied(struct sw_job *job, enum sw_deny_rule rule)
 {
 	struct sw_refusal refusal = {0};
 	job->jobs->counters->denied_total++;
 	(void) sw_refuse_denied(&refusal, job->request.pid, rule);
-	sw_job_kill(job);
 	sw_job_finish(job, NULL, &refusal);
 }
 
@@ -181,7 +177,6 @@ static void publish(struct sw_job *job, struct sw_dump *dump)
 /* Consumes the payload. */
 static void worker_dumped(struct sw_job *job)
 {
-	struct sw_jobs *jobs = job->jobs;
 	struct sw_error err = {0};
 	struct sw_refusal refusal = {0};
 	struct sw_dump *dump = NULL;
@@ -189,16 +184,14 @@ static void worker_dumped(struct sw_job *job)
 		failed_ourselves(job, err.message);
 		return;
 	}
-	enum sw_deny_rule rule = judge(job, dump);
+	enum sw_deny_rule rule = judge_dump(job, dump);
 	if (dump->pid != job->request.pid || dump->starttime != job->request.starttime)
 		failed_ourselves(job, "the worker told of another process");
 	else if (!is_asked_for(job, dump))
 		failed_ourselves(job, "the worker told of something else than it was asked for");
-	else if (rule != SW_DENY_NONE) {
-		jobs->counters->denied_total++;
-		(void) sw_refuse_denied(&refusal, dump->pid, rule);
-		sw_job_finish(job, NULL, &refusal);
-	} else if (!exe_allowed(job, dump)) {
+	else if (rule != SW_DENY_NONE)
+		denied(job, rule);
+	else if (!exe_allowed(job, dump)) {
 		(void) sw_refuse_denied(&refusal, dump->pid, SW_DENY_LIST);
 		(void) snprintf(refusal.message, sizeof(refusal.message),
 				"RequireExe= forbids its executable");
@@ -261,6 +254,26 @@ static void worker_told(struct sw_job *job)
 	(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_OFF); /* was on */
 }
 
+static void worker_resumed(struct sw_job *job, const struct sw_worker_resumed *resumed)
+{
+	/* As it stood still, rather than when it was looked up. */
+	job->target = resumed->target;
+	job->target.comm[sizeof(job->target.comm) - 1] = '\0';
+	job->target.exe[sizeof(job->target.exe) - 1] = '\0';
+	job->stays = resumed->stays;
+	job->runs_required = resumed->runs_required;
+	charge(job, resumed->stopped_us, resumed->stopped_us);
+	/* Events are refused before the first of them comes, a dump when it comes. */
+	const struct sw_subject subject = sw_target_subject(&job->target);
+	enum sw_deny_rule rule = sw_job_is_events(job) ? judge(job, &subject) : SW_DENY_NONE;
+	if (rule == SW_DENY_NONE) {
+		sw_job_tell(job, "resumed");
+		return;
+	}
+	sw_job_kill(job);
+	denied(job, rule);
+}
+
 static void worker_ended(struct sw_job *job, const struct sw_worker_ended *ended)
 {
 	struct sw_worker_ended checked = *ended;
@@ -287,17 +300,7 @@ static void on_event(struct sw_job *job)
 	switch (job->event.type) {
 	case SW_WORKER_RESUMED:
 		memcpy(&resumed, job->payload, sizeof(resumed));
-		/* As it stood still, rather than when it was looked up. */
-		job->target = resumed.target;
-		job->target.comm[sizeof(job->target.comm) - 1] = '\0';
-		job->target.exe[sizeof(job->target.exe) - 1] = '\0';
-		job->stays = resumed.stays;
-		job->runs_required = resumed.runs_required;
-		charge(job, resumed.stopped_us, resumed.stopped_us);
-		if (sw_job_is_events(job) && judge_target(job) != SW_DENY_NONE)
-			denied(job, judge_target(job));
-		else
-			sw_job_tell(job, "resumed");
+		worker_resumed(job, &resumed);
 		break;
 	case SW_WORKER_SAMPLED:
 		memcpy(&sampled, job->payload, sizeof(sampled));
