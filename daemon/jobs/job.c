@@ -559,8 +559,7 @@ void sw_waiter_cancel(struct sw_waiter *waiter)
 
 void sw_job_end(struct sw_job *job, int64_t end_ns)
 {
-	job->request.profile.end_ns = job->request.events.end_ns =
-		end_ns; /* for the worker of one that is queued */
+	job->request.profile.end_ns = end_ns; /* for the worker of one that is queued */
 	if (job->state == SW_JOB_RUNNING && job->lasts)
 		sw_job_enough(job);
 }
