@@ -7,7 +7,6 @@
 #include "jobs/run.h"
 #include "jobs/series.h"
 #include "rpc/params.h"
-#include "rpc/space.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -202,7 +201,8 @@ static void answer(struct events *events, const char *ended, const char *error)
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	static const uint64_t most = UINT64_C(1) << 52;
-	return a + (b < most ? b : most) < most ? a + (b < most ? b : most) : most;
+	const uint64_t all = a + (b < most ? b : most);
+	return all < most ? all : most;
 }
 
 static bool go_on(struct events *events)
