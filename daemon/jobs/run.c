@@ -284,11 +284,12 @@ static void worker_ended(struct sw_job *job, const struct sw_worker_ended *ended
 
 void sw_job_go_on(struct sw_job *job)
 {
-	if (job->paused && job->on_stream != NULL)
-		(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_ON); /* was off */
-	if (job->paused)
-		(void) sd_event_source_set_enabled(job->on_exit, SD_EVENT_ON); /* or it was on */
+	if (!job->paused)
+		return;
 	job->paused = false;
+	if (job->on_stream != NULL)
+		(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_ON); /* was off */
+	(void) sd_event_source_set_enabled(job->on_exit, SD_EVENT_ON);           /* or it was on */
 }
 
 static void on_event(struct sw_job *job)
