@@ -40,7 +40,7 @@ struct events {
 	uint64_t n_waiting_no_stack;     /* and those of them that have no stack */
 	uint64_t n_dropped;              /* that were not sent, as the process has other users */
 	uint64_t n_lost_told;
-	struct sw_worker_ended ended;
+	struct sw_worker_ended ended; /* without those that wait */
 };
 
 bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_event_options *ret)
@@ -118,13 +118,16 @@ static void count(void *arg, uint32_t row, uint64_t n)
 	(void) n;
 }
 
+static void lost_count(struct events *e)
+{
+	e->ended.n_lost = sw_recorder_totals(e->recorder)->n_lost + e->n_dropped;
+}
+
 /* Drops what waits: nobody was permitted to see it. */
 static int drop(struct events *e, struct sw_error *err)
 {
 	e->n_dropped += e->n_waiting;
-	e->ended.n_lost += e->n_waiting;
-	e->ended.n -= e->n_waiting;
-	e->ended.n_no_stack -= e->n_waiting_no_stack;
+	lost_count(e);
 	e->n_waiting = e->n_waiting_no_stack = 0;
 	e->told.size = e->new_stacks.size = 0;
 	return sw_fail(err, SW_E_CHANGED, "process %d has other users", (int) e->naming.pid);
@@ -150,6 +153,8 @@ static int send(struct events *e, struct sw_error *err)
 	if (text.failed || e->new_stacks.failed || e->told.failed)
 		return sw_fail_nomem(err);
 	e->n_lost_told = e->ended.n_lost;
+	e->ended.n += e->n_waiting;
+	e->ended.n_no_stack += e->n_waiting_no_stack;
 	e->n_waiting = e->n_waiting_no_stack = 0;
 	e->new_stacks.size = e->told.size = 0;
 	return sw_worker_event_write(e->worker->stream, SW_WORKER_EVENTS, text.data, text.size,
@@ -159,7 +164,7 @@ static int send(struct events *e, struct sw_error *err)
 static bool is_enough(const struct events *e)
 {
 	const uint64_t most = e->worker->request.events.count;
-	return most > 0 && e->ended.n >= most;
+	return most > 0 && e->ended.n + e->n_waiting >= most;
 }
 
 static int event(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err)
@@ -178,10 +183,8 @@ static int event(void *arg, const struct sw_event *event, uint32_t row, struct s
 		sw_text_printf(&e->told, ",\"stack\":\"%016" PRIx64 "\"}", e->stacks[row]);
 	else
 		sw_text_printf(&e->told, ",\"stack\":null}");
-	e->ended.n++;
 	e->n_waiting++;
 	e->n_waiting_no_stack += row >= e->n_stacks;
-	e->ended.n_no_stack += row >= e->n_stacks;
 	return e->told.size + e->new_stacks.size < SEND_BYTES ? 0 : send(e, err);
 }
 
@@ -247,11 +250,6 @@ static int confine(struct events *e, struct sw_error *err)
 				     w->program_fd, err);
 	return r < 0 ? r
 		     : sw_worker_confine(w, LATE_MS + (left_ms > 0 ? (uint32_t) left_ms : 0), err);
-}
-
-static void lost_count(struct events *e)
-{
-	e->ended.n_lost = sw_recorder_totals(e->recorder)->n_lost + e->n_dropped;
 }
 
 static int fetch(struct events *e, struct sw_error *err)
