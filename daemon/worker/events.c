@@ -32,7 +32,7 @@ struct events {
 	struct sw_worker_ids ids;
 	int proc_fd;
 	struct sw_event_naming naming;
-	struct sw_map64 rows; /* by id of the stack: its row + 1 */
+	struct sw_map64 rows; /* by id of the stack */
 	uint64_t stacks[STACKS_MAX];
 	uint32_t n_stacks;
 	struct sw_text new_stacks, told; /* that were not sent yet */
@@ -77,7 +77,7 @@ static int row_of(struct events *e, const struct sw_report *report, size_t threa
 		return 0;
 	const struct sw_report_stack *stack = &report->stacks[index];
 	if (sw_map64_get(&e->rows, stack->id, &row)) {
-		*ret = (uint32_t) (row - 1);
+		*ret = (uint32_t) row;
 		return 0;
 	}
 	if (e->n_stacks == STACKS_MAX)
@@ -87,7 +87,7 @@ static int row_of(struct events *e, const struct sw_report *report, size_t threa
 	int r = sw_report_stack_json(report, stack, &json, &size, err);
 	if (r < 0 || size > STACK_BYTES) /* the broker takes no message that is longer */
 		return r;
-	if (sw_map64_put(&e->rows, stack->id, e->n_stacks + 1) < 0)
+	if (sw_map64_put(&e->rows, stack->id, e->n_stacks) < 0)
 		return sw_fail_nomem(err);
 	if (e->new_stacks.size > 0)
 		sw_text_append(&e->new_stacks, ",", 1);
