@@ -158,11 +158,6 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .also = &result_restarts},
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, maps_query),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, NS_GET_USERNS), /* libwalk/process/filesystems.c */
-	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
-	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
-	/* Loading a program is tried anew where it was refused at first: the call fails, and does
-	 * not kill. */
-	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
 	SW_FILTER_ALLOWED(SYS_clone, 0, HELPER_FLAGS),
 	SW_FILTER_ALLOWED(SYS_clone, 0, READER_FLAGS),
 	/* The reader makes these calls for itself. */
@@ -187,6 +182,14 @@ static const struct sw_filter_rule capture_rules[] = {
 	 * them openat and clone are used. */
 	{.call = SYS_openat2, .action = SECCOMP_RET_ERRNO | ENOSYS},
 	{.call = SYS_clone3, .action = SECCOMP_RET_ERRNO | ENOSYS},
+};
+
+/* Commands of bpf(2) that captures need. Loading a program is tried anew where it was refused at first: the call fails,
+ * and does not kill. */
+static const struct sw_filter_rule bpf_rules[] = {
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
+	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
+	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
 };
 
 /* Calls that none of our processes makes after its start: one that does was taken over. */
@@ -276,11 +279,17 @@ void sw_calls_add_reading(struct sw_filter *f)
 	sw_filter_allow_without(f, SYS_openat, 2, writing);
 }
 
+void sw_calls_add_capture_bpf(struct sw_filter *f)
+{
+	sw_filter_add_rules(f, bpf_rules, SW_ARRAY_SIZE(bpf_rules));
+}
+
 void sw_calls_add_capture(struct sw_filter *f)
 {
 	static const struct sw_filter_group captures = {capture_calls, SW_ARRAY_SIZE(capture_calls),
 							SECCOMP_RET_ALLOW};
 	sw_filter_add_rules(f, capture_rules, SW_ARRAY_SIZE(capture_rules));
+	sw_calls_add_capture_bpf(f);
 	sw_filter_add_group(f, &captures);
 }
 

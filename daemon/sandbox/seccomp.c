@@ -92,13 +92,6 @@ static const struct sw_filter_rule programs_rules[] = {
 	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_RAW_TRACEPOINT_OPEN),
 };
 
-/* Commands of bpf(2) that captures need: confine/calls.c. */
-static const struct sw_filter_rule no_programs_rules[] = {
-	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
-	SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_LINK_CREATE),
-	{.call = SYS_bpf, .action = SECCOMP_RET_ERRNO | EPERM},
-};
-
 /*
  * Calls of the broker after its start, beside those that all have in common: its socket and its clients, the spawner,
  * the store, the journal, and what looking users up needs of libraries.
@@ -225,7 +218,7 @@ int sw_seccomp_no_programs(struct sw_error *err)
 {
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
-	sw_filter_add_rules(&f, no_programs_rules, SW_ARRAY_SIZE(no_programs_rules));
+	sw_calls_add_capture_bpf(&f);
 	int r = sw_filter_end(&f, SECCOMP_RET_ALLOW, err);
 	return r < 0 ? r : sw_filter_enter(&f, err);
 }

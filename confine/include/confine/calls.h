@@ -14,6 +14,8 @@ void sw_calls_add_reading(struct sw_filter *filter);
 /* Allows captures: to hold threads, and to read their memory and files. The only change by
  * ptrace(2) is the one that lets an interrupted system call begin anew. Comes before the others. */
 void sw_calls_add_capture(struct sw_filter *filter);
+/* Allows bpf(2) as captures do: with other commands than the needed ones it fails with EPERM. */
+void sw_calls_add_capture_bpf(struct sw_filter *filter);
 /* Allows setsockopt(2) with these options of a level. Others attach programs to sockets, or bind them elsewhere. */
 void sw_calls_add_socket_options(struct sw_filter *filter, uint32_t level, const int *options,
 				 size_t n);
