@@ -55,10 +55,9 @@ confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
 daemon/config/path.c		own	open
 daemon/config/settings.c	own	fopen scandir
-daemon/jobs/found.c		proc	open
 daemon/main.c			own	access open openat
-daemon/policy/authorize.c	proc	fstatat openat readlinkat
-daemon/policy/namespace.c	proc	fstatat open
+daemon/policy/authorize.c	proc	fstatat open openat readlinkat
+daemon/policy/namespace.c	proc	fstatat
 daemon/policy/program.c		proc	open openat statx
 daemon/prepare.c		own	open stat
 daemon/rpc/server.c		own	lstat readlink
@@ -68,11 +67,9 @@ daemon/store/directory.c	own	openat
 daemon/store/dumps.c		own	openat
 daemon/store/pins.c		own	fstatat openat
 daemon/worker/dumps.c		proc	open
-daemon/worker/events.c		proc	open
 daemon/worker/ids.c		proc	open
 daemon/worker/launcher.c	own	chdir
-daemon/worker/series.c		proc	open
-daemon/worker/target.c		proc	fopen open
+daemon/worker/target.c		proc	fopen
 libwalk/base/in_root.c	known	openat readlinkat statx
 libwalk/base/own_fd.c		proc	open readlink
 libwalk/base/own_way.c	own	open openat

@@ -7,7 +7,6 @@
 #include "errors.h"
 #include "text.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -69,12 +68,11 @@ static bool not_found(struct sw_refusal *refusal, pid_t pid)
 static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_refusal *refusal)
 {
 	enum { PF_KTHREAD = 0x00200000 }; /* include/linux/sched.h, Linux 6.1 */
-	char path[32], state;
+	char state;
 	unsigned flags;
 	struct sw_error err = {0};
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) found->pid); /* fits */
 	errno = 0;
-	sw_cleanup(sw_close_p) int proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int proc_fd = sw_target_proc_open(found->pid);
 	if (proc_fd < 0 || !stat_read(proc_fd, &state, &flags, &found->starttime))
 		return not_found(refusal, found->pid);
 	if (starttime != 0 && starttime != found->starttime)

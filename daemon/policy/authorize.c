@@ -267,6 +267,13 @@ static int fail_proc(const char *what, struct sw_error *err)
 	return sw_fail(err, SW_E_EXITED, "the target has just exited");
 }
 
+int sw_target_proc_open(pid_t pid)
+{
+	char path[32];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err)
 {
 	struct sw_target_creds creds = {0};

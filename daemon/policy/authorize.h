@@ -74,6 +74,8 @@ struct sw_target_creds {
 	char exe[4096]; /* "" unknown */
 };
 
+/* The /proc/PID directory of a process; -1 and errno: it cannot be opened. */
+int sw_target_proc_open(pid_t pid);
 /* Reads through a /proc/PID directory. 0; -SW_E_EXITED; -SW_E_NOT_PERMITTED. */
 int sw_target_creds_read(int proc_fd, struct sw_target_creds *ret, struct sw_error *err);
 /* Adds what another look has found: SW_MIXED_*. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/namespace.h"
+#include "policy/authorize.h"
 #include "cleanup.h"
 #include "text.h"
 
@@ -47,16 +48,9 @@ static bool is_alive(int pidfd)
 	return poll(&p, 1, 0) == 0;
 }
 
-static int open_proc(pid_t pid)
-{
-	char path[32];
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 struct sw_user_ns sw_user_ns_of_pidfd(int pidfd, pid_t pid)
 {
-	sw_cleanup(sw_close_p) int proc_fd = pid > 0 ? open_proc(pid) : -EBADF;
+	sw_cleanup(sw_close_p) int proc_fd = pid > 0 ? sw_target_proc_open(pid) : -EBADF;
 	struct sw_user_ns ns = {0};
 	if (proc_fd >= 0)
 		ns = sw_user_ns_read(proc_fd);
@@ -77,7 +71,7 @@ int sw_peer_pidfd(int socket_fd, pid_t pid)
 
 bool sw_peer_ids_are_real(int pidfd, pid_t pid, uid_t uid, gid_t gid)
 {
-	sw_cleanup(sw_close_p) int proc_fd = pid > 0 ? open_proc(pid) : -EBADF;
+	sw_cleanup(sw_close_p) int proc_fd = pid > 0 ? sw_target_proc_open(pid) : -EBADF;
 	sw_cleanup(sw_text_deinit) struct sw_text status = {0};
 	uint32_t real_uid, real_gid;
 	if (proc_fd < 0 || sw_text_read_at(&status, proc_fd, "status", STATUS_TEXT_MAX) < 0 ||

@@ -12,7 +12,6 @@
 #include <snapwalk/clock.h>
 #include <snapwalk/event_text.h>
 #include <snapwalk/recorder.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -210,9 +209,7 @@ static int begin(struct events *e, struct sw_target *target, const struct sw_rec
 	struct sw_recorder_options how = sw_worker_record_options(w);
 	struct sw_event_options wanted;
 	struct sw_error why = {0};
-	char path[64];
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
-	e->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	e->proc_fd = sw_target_proc_open(pid);
 	int r = 0;
 	if (e->proc_fd < 0 || !sw_worker_ids_open(&e->ids, pid))
 		r = sw_fail(err, SW_E_EXITED, "process %d has exited", (int) pid);

@@ -211,9 +211,7 @@ static int first_take(struct series *s, struct sw_sample *ret, struct sw_error *
 
 static int proc_open(struct series *s, struct sw_error *err)
 {
-	char path[64];
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) s->pid); /* fits */
-	s->proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->proc_fd = sw_target_proc_open(s->pid);
 	return s->proc_fd >= 0 ? 0
 			       : sw_fail(err, SW_E_EXITED, "process %d has exited", (int) s->pid);
 }

@@ -5,7 +5,6 @@
 #include "cleanup.h"
 #include "errors.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
@@ -88,9 +87,7 @@ bool sw_worker_may_name(void *arg, int proc_fd)
  */
 int sw_worker_look(struct sw_worker *worker, pid_t pid, struct sw_error *err)
 {
-	char path[64];
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
-	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fd = sw_target_proc_open(pid);
 	worker->program[0] = '\0';
 	worker->program_is_listed = fd >= 0 && sw_program_is_listed(fd, worker->config->deny);
 	worker->program_is_required = fd >= 0 && sw_program_is(fd, worker->request.required);
