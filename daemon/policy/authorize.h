@@ -93,7 +93,7 @@ struct sw_subject sw_target_subject(const struct sw_target_creds *creds);
  * user namespace. Asked at each call, as a reload may change that key while a connection lasts. */
 bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_caller *caller);
 
-/* May this caller see events of a process that they may capture? SW_DENY_NONE, SW_DENY_EVENTS or SW_DENY_NAMESPACE. */
+/* May this caller see events of a process that they may capture? SW_DENY_NONE or SW_DENY_EVENTS. */
 enum sw_deny_rule sw_authorize_events(const struct sw_config *config,
 				      const struct sw_caller *caller);
 
