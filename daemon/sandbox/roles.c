@@ -88,16 +88,24 @@ static int descend(const struct sw_config *config, uint64_t keep, struct sw_erro
 	return r < 0 ? r : protect(err);
 }
 
+/* Workers of events load programs into the kernel. */
+static bool loads_programs(const struct sw_config *config)
+{
+	return config->events != SW_EVENTS_NOBODY && !config->user_mode;
+}
+
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
+	uint64_t keep = config->user_mode ? 0 : capture_caps | events_cap;
+	if (loads_programs(config))
+		keep |= programs_cap;
 	sw_caps_allow_realtime();
-	const uint64_t programs = config->events != SW_EVENTS_NOBODY ? programs_cap : 0;
-	return descend(config, config->user_mode ? 0 : capture_caps | events_cap | programs, err);
+	return descend(config, keep, err);
 }
 
 int sw_sandbox_spawner_begin(const struct sw_config *config, struct sw_error *err)
 {
-	return sw_seccomp_spawner(config->events != SW_EVENTS_NOBODY && !config->user_mode, err);
+	return sw_seccomp_spawner(loads_programs(config), err);
 }
 
 int sw_sandbox_worker_begin(enum sw_worker_needs needs, struct sw_error *err)
