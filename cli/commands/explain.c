@@ -8,6 +8,7 @@
 #include "run/sandbox.h"
 #include "daemon/read_dump.h"
 #include "text.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +94,7 @@ static void put_facts(struct sw_text *json, const char *text)
 			return;
 		}
 		sw_text_printf(json, "%s{\"by\":", n++ > 0 ? "," : "");
-		sw_json_text_string(json, by);
+		sw_utf8_append_json_string(json, by);
 		sw_json_text_member(json, "text", said);
 		sw_text_printf(json, "}");
 		line += length + (line[length] == '\n');
@@ -104,7 +105,7 @@ static void put_facts(struct sw_text *json, const char *text)
 static void put_symbol(struct sw_text *json, const struct sw_symbol *s)
 {
 	sw_text_printf(json, "{\"source\":");
-	sw_json_text_string(json, sw_symbol_source_name(s->source));
+	sw_utf8_append_json_string(json, sw_symbol_source_name(s->source));
 	sw_json_text_member(json, "function", s->function);
 	if (!s->inlined)
 		sw_text_printf(json, ",\"function_offset\":%" PRIu64, s->function_offset);

@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "mcp/input.h"
 #include "mcp/run.h"
+#include "utf8.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -89,7 +90,7 @@ static void tools_list(struct request *r)
 static void put_result(struct request *r, const char *text, bool is_error)
 {
 	sw_text_printf(&r->answer, "\"result\":{\"content\":[{\"type\":\"text\",\"text\":");
-	sw_json_text_string(&r->answer, text);
+	sw_utf8_append_json_string(&r->answer, text);
 	sw_text_printf(&r->answer, "}],\"isError\":%s}", is_error ? "true" : "false");
 }
 
@@ -152,7 +153,7 @@ static bool id_take(char ret[static ID_BYTES_MAX], const struct sw_json *id)
 	if (id->type == SW_JSON_INTEGER)
 		sw_text_printf(&text, "%" PRId64, id->integer);
 	else if (id->type == SW_JSON_STRING)
-		sw_json_text_string(&text, id->string);
+		sw_utf8_append_json_string(&text, id->string);
 	bool fits = !text.failed && text.size > 0 && text.size < ID_BYTES_MAX;
 	if (fits)
 		(void) snprintf(ret, ID_BYTES_MAX, "%s", text.data); /* fits */

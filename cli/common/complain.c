@@ -142,7 +142,7 @@ static void line_as_json(struct sw_text *line, const char *about, const char *me
 	sw_cleanup(sw_text_deinit) struct sw_text advice = {0};
 	append_remedy(&advice, about, remedy);
 	sw_text_printf(line, "{\"about\":");
-	sw_json_text_string(line, about);
+	sw_utf8_append_json_string(line, about);
 	sw_json_text_member(line, "code", code);
 	sw_json_text_member(line, "message", message);
 	sw_json_text_member(line, "remedy", advice.size > 0 ? advice.data : NULL);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "daemon/kept.h"
 #include "cleanup.h"
-#include "common/json_text.h"
 #include "daemon/row.h"
 #include "errors.h"
 #include "utf8.h"
@@ -187,7 +186,7 @@ int sw_kept_say(const struct sw_options *options, const char *what, const char *
 	struct sw_error err = {0};
 	if (options->format == SW_FORMAT_JSON) {
 		sw_text_printf(&text, "{\"%s\":", what);
-		sw_json_text_string(&text, id);
+		sw_utf8_append_json_string(&text, id);
 		sw_text_printf(&text, "}\n");
 	} else
 		sw_text_printf(&text, "%s %s\n", what, id);

@@ -402,7 +402,7 @@ static void json_frames(struct sw_text *text, const struct sw_top_thread *t)
 		sw_text_append(&one, line, size);
 		sw_text_append(text, ",", i > 0);
 		if (!one.failed)
-			sw_json_text_string(text, one.data);
+			sw_utf8_append_json_string(text, one.data);
 		text->failed |= one.failed;
 		sw_text_deinit(&one);
 		line = line_of(t, SW_TOP_STACK + i + 1, &size);
