@@ -50,7 +50,7 @@ static int run_and_put(struct sw_event_run *run, struct sw_output *output)
 	if (kind->create(run, &held, &err) < 0)
 		return sw_complain_error(run->subject.name, &err);
 	run->event = kind->event;
-	run->before_end = kind->check;
+	run->before_end = kind->read != NULL ? sw_held_check : NULL;
 	run->arg = held;
 	const enum sw_profile_format format = run->options->profile_format;
 	run->stacks.with_json = format == SW_PROFILE_JSON;

@@ -89,6 +89,7 @@ static int list_read(struct sw_held *held, struct sw_error *err)
 	if (r == 0 && errno != 0)
 		r = sw_fail_errno(err, SW_E_IO, "its open descriptors cannot be listed");
 	(void) closedir(directory); /* nothing was written */
+	held->n_there = d->n_open;
 	return r;
 }
 
@@ -194,12 +195,6 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static int check(void *arg, struct sw_error *err)
-{
-	struct descriptors *d = arg;
-	return sw_held_check(&d->held, list_read, &d->n_open, err);
-}
-
 /* A descriptor that changed since the check was begun is neither. */
 static int compare_with_list(struct descriptors *d)
 {
@@ -249,5 +244,5 @@ const struct sw_held_kind sw_held_descriptors = {.name = "fds",
 						 .create = create,
 						 .destroy = destroy,
 						 .event = event,
-						 .check = check,
+						 .read = list_read,
 						 .list = list};

@@ -72,16 +72,15 @@ int sw_held_put(struct sw_held *h, uint32_t index, int64_t acquired_ns, uint64_t
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-int sw_held_check(struct sw_held *h, int (*list_read)(struct sw_held *held, struct sw_error *err),
-		  const size_t *n, struct sw_error *err)
+int sw_held_check(void *held, struct sw_error *err)
 {
+	struct sw_held *h = held;
 	h->check_ns = sw_clock_ns();
-	int r = list_read(h, &h->not_checked);
+	int r = h->kind->read(h, &h->not_checked);
 	if (r == -SW_E_NOMEM)
 		return sw_fail_nomem(err);
 	if (r < 0)
 		h->check_ns = 0;
-	h->n_there = *n;
 	return 0;
 }
 

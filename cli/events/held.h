@@ -27,7 +27,7 @@ struct sw_held_row {
  *
  *	create	what was there before, read when events have begun already
  *	event	in the order in which they happened; as sw_event_run.event
- *	check	what is there in the end, read before events end; as sw_event_run.before_end. NULL: nothing is read
+ *	read	what is there in the end, read by sw_held_check() before events end. NULL: nothing is read
  *	list	when all events were read: each thing that is there is accounted for, or is a figure of its own
  *
  * create is called before the sandbox is entered, the others in it. All are given the struct sw_held that create made.
@@ -45,7 +45,8 @@ struct sw_held_kind {
 	int (*create)(struct sw_event_run *run, struct sw_held **ret, struct sw_error *err);
 	void (*destroy)(struct sw_held *held);
 	int (*event)(void *held, const struct sw_event *event, uint32_t row, struct sw_error *err);
-	int (*check)(void *held, struct sw_error *err);
+	/* Reads the list of what is there now; held->n_there is how many. 0; -SW_E_NOMEM; -SW_E_*. */
+	int (*read)(struct sw_held *held, struct sw_error *err);
 	/* Compares, if held->check_ns says that there is a check, and tells sw_held_put() of each that is outstanding.
 	 * 0; -SW_E_NOMEM. */
 	int (*list)(struct sw_held *held);
@@ -90,13 +91,9 @@ void sw_held_released(struct sw_held *held, uint32_t index);
 /* A thing of that row is outstanding in the end. -SW_E_NOMEM. */
 int sw_held_put(struct sw_held *held, uint32_t index, int64_t acquired_ns, uint64_t bytes);
 
-/*
- * For check: reads the list of what is there in the end, of which *n says then how many it has. Why there is none is in
- * held->not_checked. 0; -SW_E_NOMEM.
- */
-int sw_held_check(struct sw_held *held,
-		  int (*list_read)(struct sw_held *held, struct sw_error *err), const size_t *n,
-		  struct sw_error *err);
+/* As sw_event_run.before_end, of a kind that reads what is there in the end. Why there is no list is in held->not_checked.
+ * 0; -SW_E_NOMEM. */
+int sw_held_check(void *held, struct sw_error *err);
 
 /* The rows are sorted then: most outstanding first. -SW_E_NOMEM. */
 int sw_held_finish(struct sw_held *held);

@@ -411,13 +411,9 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 static int listed_read(struct sw_held *held, struct sw_error *err)
 {
 	struct mappings *m = (struct mappings *) held;
-	return list_read(m, &m->listed, err);
-}
-
-static int check(void *arg, struct sw_error *err)
-{
-	struct mappings *m = arg;
-	return sw_held_check(&m->held, listed_read, &m->listed.n, err);
+	int r = list_read(m, &m->listed, err);
+	held->n_there = m->listed.n;
+	return r;
 }
 
 /* Appends to ret what is in a and not in b, nor has changed late. */
@@ -486,5 +482,5 @@ const struct sw_held_kind sw_held_mappings = {.name = "maps",
 					      .create = create,
 					      .destroy = destroy,
 					      .event = event,
-					      .check = check,
+					      .read = listed_read,
 					      .list = list};

@@ -113,6 +113,7 @@ static int list_read(struct sw_held *held, struct sw_error *err)
 	if (r == 0 && errno != 0)
 		r = sw_fail_errno(err, SW_E_IO, "%s", cannot);
 	(void) closedir(directory); /* nothing was written */
+	held->n_there = t->listed.n;
 	return r;
 }
 
@@ -226,12 +227,6 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static int check(void *arg, struct sw_error *err)
-{
-	struct threads *t = arg;
-	return sw_held_check(&t->held, list_read, &t->listed.n, err);
-}
-
 static bool has_ended(const struct threads *t, pid_t tid)
 {
 	for (size_t i = 0; i < RECENT && i < t->n_recent; i++)
@@ -336,5 +331,5 @@ const struct sw_held_kind sw_held_threads = {.name = "threads",
 					     .create = create,
 					     .destroy = destroy,
 					     .event = event,
-					     .check = check,
+					     .read = list_read,
 					     .list = list};

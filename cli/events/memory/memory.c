@@ -357,7 +357,7 @@ static int memory_begin(struct memory *m, struct sw_error *err)
 	m->growth_kind.name = "growth";
 	m->growth->kind = &m->growth_kind;
 	m->run->event = m->growth_kind.event;
-	m->run->before_end = m->growth_kind.check;
+	m->run->before_end = sw_held_check;
 	m->run->arg = m->growth;
 	r = sw_go_heap_open(m->run, &m->go, err);
 	if (r == 0)

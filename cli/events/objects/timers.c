@@ -162,6 +162,7 @@ static int list_read(struct sw_held *held, struct sw_error *err)
 			break;
 		n = t->listed.n;
 	}
+	held->n_there = t->listed.n;
 	return r;
 }
 
@@ -289,12 +290,6 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 
 /* ---- the end ---------------------------------------------------------------------------------- */
 
-static int check(void *arg, struct sw_error *err)
-{
-	struct timers *t = arg;
-	return sw_held_check(&t->held, list_read, &t->listed.n, err);
-}
-
 /* A timer that changed since the check was begun is neither. */
 static void compare_with_list(struct timers *t)
 {
@@ -338,5 +333,5 @@ const struct sw_held_kind sw_held_timers = {.name = "timers",
 					    .create = create,
 					    .destroy = destroy,
 					    .event = event,
-					    .check = check,
+					    .read = list_read,
 					    .list = list};

@@ -33,7 +33,7 @@ static void opened(int fd)
 
 static void finish(void)
 {
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish_run();
 }
 
@@ -98,7 +98,7 @@ TEST(test_after_the_check)
 	begin();
 	opened(FIRST);
 	tell(SW_EVENT_ACQUIRED, FIRST, 7, ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	tell(SW_EVENT_RELEASED, FIRST, 7, SW_RECORDER_NO_ROW);
 	tell(SW_EVENT_ACQUIRED, FIRST + 1, 8, ROW);
 	run.end_ns = sw_clock_ns();

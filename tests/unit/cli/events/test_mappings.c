@@ -207,7 +207,7 @@ TEST(test_against_the_list)
 				      .arguments = {3 * PAGE}};
 	tell(1, ROW, &seen);
 	maps(0, 2); /* is not in the list */
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	maps(5, 1); /* came after it */
 	tell(1, SW_RECORDER_NO_ROW,
 	     &(struct sw_event){.kind = SW_EVENT_MAPS_BEGIN,

@@ -29,7 +29,7 @@ static void tell(enum sw_event_kind kind, pid_t tid, uint64_t pointer)
 
 static void finish(void)
 {
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish_run();
 }
 
@@ -54,7 +54,7 @@ TEST(test_made_and_ended)
 	tell(SW_EVENT_ACQUIRED, TID + 5, 0); /* without a thread pointer of its own */
 	tell(SW_EVENT_RELEASED, TID + 5, 0);
 	assert_int_equal(row()->released, 2);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	tell(SW_EVENT_ACQUIRED, TID + 6, 9 * PAGE); /* after the check */
 	run.end_ns = sw_clock_ns();
 	assert_int_equal(sw_held_finish(held), 0);

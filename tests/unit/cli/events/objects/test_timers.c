@@ -69,7 +69,7 @@ TEST(test_pairs)
 	tell(SW_EVENT_RELEASED, ids[1], SW_RECORDER_NO_ROW);
 	deleted(old);
 	tell(SW_EVENT_RELEASED, old, SW_RECORDER_NO_ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	assert_int_equal(row_of(ROW)->acquired, 3);
 	assert_int_equal(row_of(ROW)->released, 1);
@@ -93,7 +93,7 @@ TEST(test_deleted_first)
 	tell(SW_EVENT_RELEASED, id, SW_RECORDER_NO_ROW);
 	tell(SW_EVENT_ACQUIRED, id, ROW);
 	tell(SW_EVENT_ACQUIRED, id, ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	assert_int_equal(row_of(ROW)->acquired, 3);
 	assert_int_equal(row_of(ROW)->released, 2);
@@ -109,7 +109,7 @@ TEST(test_listed_and_created)
 	int32_t id = created();
 	begin();
 	tell(SW_EVENT_ACQUIRED, id, ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	assert_int_equal(row_of(ROW)->outstanding, 1);
 	figures(0, 0, 0, 0);
@@ -122,7 +122,7 @@ TEST(test_what_nobody_saw)
 	begin();
 	int32_t id = created();
 	tell(SW_EVENT_ACQUIRED, NONE, ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	assert_int_equal(row_of(ROW)->unseen, 1);
 	assert_int_equal(row_of(ROW)->outstanding, 0);
@@ -138,7 +138,7 @@ TEST(test_after_the_check)
 	begin();
 	int32_t seen = created(), unheard = created();
 	tell(SW_EVENT_ACQUIRED, seen, ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	tell(SW_EVENT_ACQUIRED, NONE, ROW + 1);
 	tell(SW_EVENT_RELEASED, seen, SW_RECORDER_NO_ROW);
 	tell(SW_EVENT_RELEASED, old, SW_RECORDER_NO_ROW);
@@ -163,7 +163,7 @@ TEST(test_program)
 	deleted(id);
 	deleted(old);
 	tell(SW_EVENT_PROGRAM, 0, SW_RECORDER_NO_ROW);
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	assert_int_equal(row_of(ROW)->released, 1);
 	figures(0, 1, 0, 0);
@@ -177,7 +177,7 @@ TEST(test_many_in_the_list)
 	for (int i = 0; i < MANY; i++)
 		ids[i] = created();
 	begin();
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish();
 	figures(MANY, 0, 0, 0);
 	for (int i = 0; i < MANY; i++)
