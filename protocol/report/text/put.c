@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report/text/put.h"
+#include "report/frame_kind.h"
 #include "utf8.h"
 
 #include <inttypes.h>
@@ -68,6 +69,16 @@ void sw_put_foreign(struct sw_text_writer *w, const char *s)
 {
 	if (s != NULL)
 		sw_utf8_append_plain(&w->text, s, strlen(s));
+}
+
+void sw_put_source(struct sw_text_writer *w, const struct sw_report_frame *f)
+{
+	if (f->file == NULL)
+		return;
+	sw_put(w, " ");
+	sw_put_foreign(w, sw_base_name(f->file));
+	if (f->line > 0)
+		sw_put(w, ":%u", f->line);
 }
 
 void sw_put_seconds(struct sw_text_writer *w, int64_t ms)

@@ -21,6 +21,8 @@ __attribute__((format(printf, 3, 4))) void sw_put_styled(struct sw_text_writer *
 							 enum sw_style style, const char *fmt, ...);
 /* Text of the target's, made harmless; NULL puts nothing. */
 void sw_put_foreign(struct sw_text_writer *w, const char *s);
+/* " cart.c:88", where the source of a frame is known. */
+void sw_put_source(struct sw_text_writer *w, const struct sw_report_frame *frame);
 void sw_style_begin(struct sw_text_writer *w, enum sw_style style);
 void sw_style_end(struct sw_text_writer *w);
 /* "1.234 s" */

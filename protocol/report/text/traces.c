@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report/text/traces.h"
-#include "cleanup.h"
 #include "duration.h"
-#include "report/frame_kind.h"
 #include "report/text/threads.h"
 #include "report/text/where.h"
 
@@ -86,12 +84,7 @@ static void put_place(struct sw_text_writer *w, const struct sw_report_thread *t
 		return;
 	sw_put(w, ", in ");
 	sw_put_foreign(w, f->function);
-	if (f->file == NULL)
-		return;
-	sw_put(w, " ");
-	sw_put_foreign(w, sw_base_name(f->file));
-	if (f->line > 0)
-		sw_put(w, ":%u", f->line);
+	sw_put_source(w, f);
 }
 
 static size_t long_count(const struct sw_report *r)

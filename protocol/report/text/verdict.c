@@ -121,12 +121,8 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_frame *f,
 		return;
 	}
 	sw_put_foreign(w, f->function);
-	if (!line || f->file == NULL || !sw_frame_is_managed(f))
-		return;
-	sw_put(w, " ");
-	sw_put_foreign(w, sw_base_name(f->file));
-	if (f->line > 0)
-		sw_put(w, ":%u", f->line);
+	if (line && sw_frame_is_managed(f))
+		sw_put_source(w, f);
 }
 
 /* Behind a process that was just told: ", which waits for dbserver (2514)", and so on. */

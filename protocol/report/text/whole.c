@@ -43,12 +43,7 @@ static void put_where(struct sw_text_writer *w, const struct sw_report_thread *t
 	const char *method = sw_frame_method(f);
 	sw_utf8_append_plain(&w->text, method,
 			     method != f->function ? strcspn(method, "(") : strlen(method));
-	if (f->file == NULL)
-		return;
-	sw_put(w, " ");
-	sw_put_foreign(w, sw_base_name(f->file));
-	if (f->line > 0)
-		sw_put(w, ":%u", f->line);
+	sw_put_source(w, f);
 }
 
 static const char *ordinal_end(int64_t n)
