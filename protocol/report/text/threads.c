@@ -148,6 +148,18 @@ static void put_managed(struct sw_text_writer *w, const size_t *threads, size_t 
 	}
 }
 
+/* Whether the i-th of what threads work on is told. */
+static bool is_shown(const struct sw_text_writer *w, size_t i)
+{
+	return i < REQUESTS_SHOWN || w->options->all || w->options->verbose;
+}
+
+static void put_more(struct sw_text_writer *w, size_t n, const char *what)
+{
+	if (n > REQUESTS_SHOWN && !is_shown(w, n))
+		sw_put(w, "  … %zu more %s (--all shows them)\n", n - REQUESTS_SHOWN, what);
+}
+
 /* "  4303 serves GET /cart?id=7, /srv/index.php", a line for each. */
 static void put_requests(struct sw_text_writer *w, const size_t *threads, size_t n_threads)
 {
@@ -155,8 +167,7 @@ static void put_requests(struct sw_text_writer *w, const size_t *threads, size_t
 	for (size_t i = 0; i < n_threads; i++) {
 		const struct sw_report_thread *t = &w->report->threads[threads[i]];
 		const struct sw_report_request *r = t->request;
-		if (r == NULL ||
-		    (n++ >= REQUESTS_SHOWN && !w->options->all && !w->options->verbose))
+		if (r == NULL || !is_shown(w, n++))
 			continue;
 		sw_put(w, "  %d %s", (int) t->tid, r->uri != NULL ? "serves " : "runs ");
 		if (r->uri != NULL) {
@@ -168,8 +179,7 @@ static void put_requests(struct sw_text_writer *w, const size_t *threads, size_t
 		sw_put_foreign(w, r->script);
 		sw_put(w, "\n");
 	}
-	if (n > REQUESTS_SHOWN && !w->options->all && !w->options->verbose)
-		sw_put(w, "  … %zu more requests (--all shows them)\n", n - REQUESTS_SHOWN);
+	put_more(w, n, "requests");
 }
 
 /* "  4303 works on GET /order, trace 4bf92f3577b34da6a3ce929d0e0e4736, for 31 s", a line for each. */
@@ -178,15 +188,13 @@ static void put_traces(struct sw_text_writer *w, const size_t *threads, size_t n
 	size_t n = 0;
 	for (size_t i = 0; i < n_threads; i++) {
 		const struct sw_report_thread *t = &w->report->threads[threads[i]];
-		if (t->trace == NULL ||
-		    (n++ >= REQUESTS_SHOWN && !w->options->all && !w->options->verbose))
+		if (t->trace == NULL || !is_shown(w, n++))
 			continue;
 		sw_put(w, "  %d works on ", (int) t->tid);
 		sw_put_trace(w, t);
 		sw_put(w, "\n");
 	}
-	if (n > REQUESTS_SHOWN && !w->options->all && !w->options->verbose)
-		sw_put(w, "  … %zu more traces (--all shows them)\n", n - REQUESTS_SHOWN);
+	put_more(w, n, "traces");
 }
 
 static bool has_crashed(const struct sw_report *r, const struct sw_report_thread *t)
