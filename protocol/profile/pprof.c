@@ -229,6 +229,16 @@ static void put_functions(struct writer *w)
 	}
 }
 
+/* A comment on what is not in the profile. */
+static void put_left_out(struct writer *w, uint64_t n, const char *what)
+{
+	w->part.size = 0;
+	sw_text_printf(&w->part, "%llu %s and are not in the profile", (unsigned long long) n,
+		       what);
+	if (!w->part.failed)
+		sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
+}
+
 static void put_all(struct writer *w)
 {
 	const struct sw_profile *p = w->p;
@@ -252,19 +262,10 @@ static void put_all(struct writer *w)
 		put_value_type(w, PROFILE_PERIOD_TYPE, mode, "nanoseconds");
 		sw_proto_int(&w->to, PROFILE_PERIOD, sw_profile_period_ns(p));
 	}
-	if (p->left_count + p->left_ns > 0) {
-		sw_text_printf(&w->part, "%llu samples found no space and are not in the profile",
-			       (unsigned long long) p->left_count);
-		if (!w->part.failed)
-			sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
-	}
-	if (p->info.unit != NULL && p->info.n_lost > 0) {
-		w->part.size = 0;
-		sw_text_printf(&w->part, "%llu events were lost and are not in the profile",
-			       (unsigned long long) p->info.n_lost);
-		if (!w->part.failed)
-			sw_proto_int(&w->to, PROFILE_COMMENT, string(w, w->part.data));
-	}
+	if (p->left_count + p->left_ns > 0)
+		put_left_out(w, p->left_count, "samples found no space");
+	if (p->info.unit != NULL && p->info.n_lost > 0)
+		put_left_out(w, p->info.n_lost, "events were lost");
 	sw_proto_int(&w->to, PROFILE_DEFAULT_SAMPLE_TYPE,
 		     string(w, w->values != NULL ? w->values->types[w->values->n_types - 1].type
 						 : values->types[sw_profile_by_time(p)].type));
