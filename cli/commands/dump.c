@@ -140,8 +140,8 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 	int r, status = SW_STATUS_COMPLETE;
 	struct sw_pipeline_options how = sw_obtain_options(d->options, begin_ns);
 	how.report.seq = d->delivery.n_written + 1;
-	sw_urgent_spare(&subject->pid,
-			1); /* its other threads: by the capture, as soon as it knows them */
+	/* The capture spares its other threads, as soon as it knows them. */
+	sw_urgent_spare(&subject->pid, 1);
 	how.snapshot.peers = true;
 	how.snapshot.awaits = how.walk.awaits = shows_awaits(d->options);
 	/* With another --depth all frames are the innermost ones. */

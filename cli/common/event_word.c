@@ -198,5 +198,3 @@ void sw_event_finish(struct sw_options *o)
 	if (o->snapshot.stack_bytes != 0)
 		o->event.stack_bytes = o->snapshot.stack_bytes;
 }
-
-/* ---- addresses -------------------------------------------------------------------------------- */
