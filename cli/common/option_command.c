@@ -169,9 +169,8 @@ static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *
 bool sw_set_of(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	o->of_given = true;
-	static const char *const kinds[] = {"fds", "threads", "maps", "memory", "timers"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(kinds); i++)
-		if (strcmp(value, kinds[i]) == 0) {
+	for (size_t i = 0; i < SW_LEAKS_PAIRS; i++)
+		if (strcmp(value, sw_leaks_words[i]) == 0) {
 			o->of = (enum sw_leaks_of) i;
 			return true;
 		}

@@ -15,6 +15,8 @@
 
 enum { FILE_MAX = 64 << 10, NAME_SIZE_MAX = 64 };
 
+const char *const sw_leaks_words[SW_LEAKS_PAIRS] = {"fds", "threads", "maps", "memory", "timers"};
+
 static const char *const directories[] = {SW_SYSCONFDIR "/snapwalk/leaks.d",
 					  SW_DATADIR "/snapwalk/leaks.d"};
 
@@ -52,15 +54,14 @@ static bool list_near(const char *directory, const char *name, char ret[static N
 
 static bool no_such_list(const char *name, struct sw_usage *usage)
 {
-	static const char *const kinds[] = {"fds", "threads", "maps", "memory", "timers"};
 	char remedy[sizeof(usage->remedy)] =
 		"give fds, threads, maps, memory, timers, LIB:ACQUIRE/RELEASE, "
 		"or a file of pairs, see snapwalk-leaks(1)";
 	char near[NAME_SIZE_MAX] = "";
 	bool found = false;
-	for (size_t i = 0; !found && i < SW_ARRAY_SIZE(kinds); i++)
-		if ((found = sw_is_near(name, kinds[i])))
-			(void) snprintf(near, sizeof(near), "%s", kinds[i]);
+	for (size_t i = 0; !found && i < SW_LEAKS_PAIRS; i++)
+		if ((found = sw_is_near(name, sw_leaks_words[i])))
+			(void) snprintf(near, sizeof(near), "%s", sw_leaks_words[i]);
 	for (size_t i = 0; !found && i < SW_ARRAY_SIZE(directories); i++)
 		found = list_near(directories[i], name, near);
 	if (found)

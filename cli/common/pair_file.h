@@ -2,7 +2,11 @@
 #ifndef SW_CLI_PAIR_FILE_H
 #define SW_CLI_PAIR_FILE_H
 
+#include "common/options.h"
 #include "common/pair_word.h"
+
+/* Words of leaks --of that are no list of pairs, by enum sw_leaks_of. */
+extern const char *const sw_leaks_words[SW_LEAKS_PAIRS];
 
 /*
  * Files of pairs of functions, leaks.d/NAME.conf:
