@@ -6,8 +6,6 @@
 #include "test.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 /* A run of `leaks` over one kind of things. The process is this one: what the kernel lists of it is the check in the end. */
 static struct sw_event_run run;

@@ -6,8 +6,6 @@
 
 #include <dwarf.h>
 #include <libelf.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum {
 	RANGES = 1000,

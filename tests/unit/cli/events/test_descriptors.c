@@ -4,8 +4,6 @@
 #include "held_case.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum { FIRST = 300, ROW = 4 };
 

@@ -4,7 +4,6 @@
 #include "held_case.h"
 
 #include <snapwalk/clock.h>
-#include <unistd.h>
 
 enum { TID = 4000000, ROW = 2, PAGE = 4096 };
 

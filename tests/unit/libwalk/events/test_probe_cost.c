@@ -10,7 +10,6 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const int64_t patience_ns = INT64_C(10) * 1000 * 1000 * 1000;
 

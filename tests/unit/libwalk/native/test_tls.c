@@ -6,7 +6,6 @@
 #include "native/tls_symbol.h"
 #include "test.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 enum { FS = 0x7000, BIAS = 0x100000, GOT = 0x20, DTV = 0x9000, BLOCK = 0xa000, PAIR = 0xb000 };

@@ -4,7 +4,6 @@
 #include <snapwalk/event_text.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 

@@ -2,7 +2,6 @@
 #include "test.h"
 
 #include <snapwalk/event_text.h>
-#include <errno.h>
 
 TEST(test_names_and_numbers)
 {

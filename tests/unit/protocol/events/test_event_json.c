@@ -2,9 +2,6 @@
 #include "test.h"
 
 #include <snapwalk/event_text.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void members_are(const struct sw_event *event, const char *expected)
 {

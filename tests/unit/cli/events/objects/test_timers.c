@@ -4,11 +4,9 @@
 #include "held_case.h"
 
 #include <snapwalk/clock.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { ROW = 4, NONE = 0x7fff0000 /* no timer has this number */ };
 

@@ -7,8 +7,6 @@
 #include "runtimes/clr/threads.h"
 #include "test.h"
 
-#include <string.h>
-
 enum {
 	FS = 0x10000,
 	PTHREAD_TID = 0x2d0,

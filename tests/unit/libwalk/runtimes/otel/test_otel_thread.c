@@ -4,8 +4,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
-
 #define TRACE "\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36"
 #define SPAN  "\x00\xf0\x67\xaa\x0b\xa9\x02\xb7"
 #define NONE  "\0\0\0\0\0\0\0\0"

@@ -8,10 +8,6 @@
 #include "v8_heap.h"
 #include "test.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
 	TYPE_JSFUNCTION = 2066,
 	TYPE_SHARED = 262,

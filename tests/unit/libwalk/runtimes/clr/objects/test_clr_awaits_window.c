@@ -5,7 +5,6 @@
 #include "snapshot/snapshot.h"
 #include "test.h"
 
-#include <string.h>
 #include <sys/syscall.h>
 
 #define STACKS UINT64_C(0x600000000000)

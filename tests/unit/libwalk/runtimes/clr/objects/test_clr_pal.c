@@ -4,8 +4,6 @@
 #include "fake.h"
 #include "test.h"
 
-#include <string.h>
-
 #define DATA UINT64_C(0x500000000000)
 
 enum { THREAD = 0x100, NODE = 0x800, SYNC = 0x900, DATA_BYTES = 0x1000, TID = 77, OWNER = 78 };
