@@ -7,15 +7,17 @@
 
 #include <snapwalk/clock.h>
 
-/* A run of `leaks` over one kind of things. The process is this one: what the kernel lists of it is the check in the end. */
+/* A run of `leaks` over one kind of things of a process. What the kernel lists of that process is the check in the end. */
 static struct sw_event_run run;
 static struct sw_held *held;
 static uint64_t number; /* of the next event */
 
-static inline void begin_of(const struct sw_held_kind *kind)
+static inline void begin_of(const struct sw_held_kind *kind, pid_t pid)
 {
-	run = (struct sw_event_run){.subject = {.pid = getpid()},
-				    .proc_fd = open("/proc/self", O_PATH | O_CLOEXEC)};
+	char path[32];
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid); /* fits */
+	run = (struct sw_event_run){.subject = {.pid = pid},
+				    .proc_fd = open(path, O_PATH | O_CLOEXEC)};
 	number = 0;
 	assert_int_equal(kind->create(&run, &held, NULL), 0);
 	run.begin_ns = sw_clock_ns();
@@ -27,7 +29,7 @@ static inline void end(void)
 	assert_int_equal(close(run.proc_fd), 0);
 }
 
-/* Ends the run; a check comes before. */
+/* Ends the run; the check comes before, in tests that have one. */
 static inline void finish_run(void)
 {
 	run.end_ns = sw_clock_ns();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Mappings by their events, whose addresses are made up. The list of the check is that of a child, which maps when it is
- * told to: this process may map at any time. */
+/* Mappings by their events, whose addresses are made up: the list of the check knows nothing of them, and most tests end
+ * without it. The list is that of a child, which maps when it is told to: this process may map at any time. */
 #include "events/mappings.h"
-#include "test.h"
+#include "held_case.h"
 
 #include <snapwalk/clock.h>
 #include <malloc.h>
@@ -13,9 +13,6 @@
 enum { PAGE = 4096, ROW = 3, BASE = 0x10000000 };
 
 static const struct sw_held_kind *const of = &sw_held_mappings;
-static struct sw_event_run run;
-static struct sw_held *held;
-static uint64_t number;
 
 static pid_t child;
 static int to_child, from_child;
@@ -44,7 +41,6 @@ static void child_maps(void)
 
 static void begin(void)
 {
-	char path[32];
 	int there[2], back[2];
 	assert_int_equal(pipe2(there, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(back, O_CLOEXEC), 0);
@@ -58,18 +54,12 @@ static void begin(void)
 	from_child = back[0];
 	(void) close(there[0]); /* the child's, as the following */
 	(void) close(back[1]);
-	(void) snprintf(path, sizeof(path), "/proc/%d", (int) child); /* fits */
-	run = (struct sw_event_run){.subject = {.pid = child},
-				    .proc_fd = open(path, O_PATH | O_CLOEXEC)};
-	number = 0;
-	assert_int_equal(of->create(&run, &held, NULL), 0);
-	run.begin_ns = sw_clock_ns();
+	begin_of(of, child);
 }
 
-static void end(void)
+static void end_with_child(void)
 {
-	of->destroy(held);
-	assert_int_equal(close(run.proc_fd), 0);
+	end();
 	assert_int_equal(close(to_child), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_int_equal(close(from_child), 0);
@@ -110,27 +100,12 @@ static void call_ends(pid_t tid, long call, int64_t result, uint64_t bytes)
 				.arguments = {bytes}});
 }
 
-/* Without a check: the list knows nothing of made-up addresses. */
-static void finish(void)
-{
-	run.end_ns = sw_clock_ns();
-	assert_int_equal(sw_held_finish(held), 0);
-}
-
-static const struct sw_held_row *row(uint32_t number_of)
-{
-	for (size_t i = 0; i < held->n_rows; i++)
-		if (held->rows[i].row == number_of)
-			return &held->rows[i];
-	return NULL;
-}
-
 static void expect(uint32_t number_of, uint64_t acquired, uint64_t outstanding, uint64_t pages)
 {
-	assert_int_equal(row(number_of)->acquired, acquired);
-	assert_int_equal(row(number_of)->outstanding, outstanding);
-	assert_int_equal(row(number_of)->acquired - row(number_of)->released, outstanding);
-	assert_int_equal(row(number_of)->outstanding_bytes, pages * PAGE);
+	assert_int_equal(row_of(number_of)->acquired, acquired);
+	assert_int_equal(row_of(number_of)->outstanding, outstanding);
+	assert_int_equal(row_of(number_of)->acquired - row_of(number_of)->released, outstanding);
+	assert_int_equal(row_of(number_of)->outstanding_bytes, pages * PAGE);
 }
 
 TEST(test_replace_and_split)
@@ -141,9 +116,9 @@ TEST(test_replace_and_split)
 	call_begins(1, SYS_munmap, 0, 1);
 	call_begins(1, SYS_munmap, 4, 6); /* parts of both */
 	maps(5, 1);                       /* where a part was */
-	finish();
+	finish_run();
 	expect(ROW, 3, 3, 1 + 2 + 4 + 1);
-	end();
+	end_with_child();
 }
 
 TEST(test_calls_that_fail)
@@ -159,9 +134,9 @@ TEST(test_calls_that_fail)
 	call_ends(1, SYS_brk, BASE + 4 * PAGE, 0); /* where it was */
 	call_begins(1, SYS_mremap, 1, 2);          /* has not returned in the end */
 	call_begins(2, SYS_munmap, 2, 4);          /* what those have left */
-	finish();
+	finish_run();
 	expect(ROW, 1, 1, 1);
-	end();
+	end_with_child();
 }
 
 TEST(test_mremap)
@@ -176,10 +151,10 @@ TEST(test_mremap)
 	call_begins(1, SYS_mremap, 16, 16); /* of nothing: a copy */
 	call_ends(1, SYS_mremap, BASE + 40 * PAGE, 2 * PAGE);
 	call_ends(1, SYS_mremap, BASE + 50 * PAGE, PAGE); /* DONTUNMAP */
-	finish();
+	finish_run();
 	expect(ROW, 2, 1, 3);
 	expect(ROW + 1, 3, 2, 3);
-	end();
+	end_with_child();
 }
 
 TEST(test_brk)
@@ -191,9 +166,9 @@ TEST(test_brk)
 	call_ends(1, SYS_brk, BASE + 6 * PAGE, 0);
 	call_begins(1, SYS_brk, 6, 3);
 	call_ends(1, SYS_brk, BASE + 3 * PAGE, 0);
-	finish();
+	finish_run();
 	expect(ROW + 1, 2, 1, 3);
-	end();
+	end_with_child();
 }
 
 TEST(test_against_the_list)
@@ -213,16 +188,16 @@ TEST(test_against_the_list)
 	     &(struct sw_event){.kind = SW_EVENT_MAPS_BEGIN,
 				.call = SYS_munmap,
 				.arguments = {late, late + PAGE}});
-	finish();
+	finish_run();
 	assert_int_equal(held->unknown_origin, 1);
 	assert_int_equal(held->unknown_bytes, PAGE);
 	assert_int_equal(held->closed_unseen, 1);
 	assert_int_equal(held->unseen_bytes, 2 * PAGE);
-	assert_int_equal(row(ROW)->acquired, 3);
-	assert_int_equal(row(ROW)->unseen, 1);
-	assert_int_equal(row(ROW)->outstanding_bytes, 4 * PAGE);
+	assert_int_equal(row_of(ROW)->acquired, 3);
+	assert_int_equal(row_of(ROW)->unseen, 1);
+	assert_int_equal(row_of(ROW)->outstanding_bytes, 4 * PAGE);
 	assert_true(held->before > 5 && held->before_bytes > 5 * PAGE);
-	end();
+	end_with_child();
 }
 
 TEST(test_another_program)
@@ -232,10 +207,10 @@ TEST(test_another_program)
 	call_begins(2, SYS_munmap, 0, 1);
 	tell(1, SW_RECORDER_NO_ROW, &(struct sw_event){.kind = SW_EVENT_PROGRAM});
 	maps(0, 1);
-	finish();
+	finish_run();
 	expect(ROW, 2, 1, 1);
 	assert_true(held->before > 5 && held->before_released > 5);
-	end();
+	end_with_child();
 }
 
 static size_t used(void)
@@ -265,9 +240,9 @@ TEST(test_threads_that_end)
 	call_begins(300000, SYS_mremap, 1, 2);
 	for (pid_t tid = 1; tid <= 100000; tid++)
 		call_begins(tid, SYS_brk, 20, 21);
-	finish();
-	assert_int_equal(row(ROW)->acquired, 50001);
-	assert_int_equal(row(ROW)->outstanding, 1);
-	assert_int_equal(row(ROW)->outstanding_bytes, 3 * PAGE);
-	end();
+	finish_run();
+	assert_int_equal(row_of(ROW)->acquired, 50001);
+	assert_int_equal(row_of(ROW)->outstanding, 1);
+	assert_int_equal(row_of(ROW)->outstanding_bytes, 3 * PAGE);
+	end_with_child();
 }

@@ -11,7 +11,7 @@ static const struct sw_held_kind *const of = &sw_held_threads;
 
 static void begin(void)
 {
-	begin_of(of);
+	begin_of(of, getpid());
 }
 
 static void tell(enum sw_event_kind kind, pid_t tid, uint64_t pointer)
