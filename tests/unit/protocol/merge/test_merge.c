@@ -62,11 +62,21 @@ static struct sw_merge *merge_of(const struct sw_merge_options *options)
 	return merge;
 }
 
-static void add(struct sw_merge *merge, pid_t pid, size_t n, size_t calls)
+/* A dump of a process that began at an instant. */
+static void add_dump(struct sw_merge *merge, pid_t pid, uint64_t starttime, int64_t time_ns,
+		     size_t n, size_t calls, const char *name)
 {
 	struct world *w = world(pid, n, calls);
-	assert_int_equal(sw_merge_add(merge, &w->report, "name", NULL), 0);
+	w->report.process.starttime = starttime;
+	w->report.time_ns = time_ns;
+	assert_int_equal(sw_merge_add(merge, &w->report, name, NULL), 0);
 	free(w); /* all that is needed of it is copied */
+}
+
+/* A dump that says neither when its process began nor when it was made. */
+static void add(struct sw_merge *merge, pid_t pid, size_t n, size_t calls)
+{
+	add_dump(merge, pid, 0, 0, n, calls, "name");
 }
 
 static char *text_of(const struct sw_merge *merge, const struct sw_text_options *how)
@@ -149,17 +159,6 @@ TEST(test_deep)
 	sw_merge_destroy(merge);
 }
 
-/* A dump of a process that began at an instant. */
-static void add_dump(struct sw_merge *merge, pid_t pid, uint64_t starttime, int64_t time_ns,
-		     size_t n, size_t calls, const char *name)
-{
-	struct world *w = world(pid, n, calls);
-	w->report.process.starttime = starttime;
-	w->report.time_ns = time_ns;
-	assert_int_equal(sw_merge_add(merge, &w->report, name, NULL), 0);
-	free(w);
-}
-
 static char *json_of(const struct sw_merge *merge)
 {
 	char *text;
@@ -171,13 +170,14 @@ static char *json_of(const struct sw_merge *merge)
 /* The newest of two dumps of a process counts, in whichever order they come; nothing of the other one is left. */
 TEST(test_newest)
 {
-	for (int turn = 0; turn < 2; turn++) {
+	for (int newest_first = 0; newest_first < 2; newest_first++) {
 		struct sw_merge *merge = merge_of(NULL);
 		add_dump(merge, 10, 5, 1000, 1, 3, "other.json");
-		add_dump(merge, 20, 5, turn == 0 ? 1000 : 2000, turn == 0 ? 4 : 1,
-			 turn == 0 ? 4 : 3, turn == 0 ? "old.json" : "new.json");
-		add_dump(merge, 20, 5, turn == 0 ? 2000 : 1000, turn == 0 ? 1 : 4,
-			 turn == 0 ? 3 : 4, turn == 0 ? "new.json" : "old.json");
+		if (newest_first)
+			add_dump(merge, 20, 5, 2000, 1, 3, "new.json");
+		add_dump(merge, 20, 5, 1000, 4, 4, "old.json");
+		if (!newest_first)
+			add_dump(merge, 20, 5, 2000, 1, 3, "new.json");
 		assert_int_equal(sw_merge_processes(merge), 2);
 		assert_int_equal(sw_merge_older(merge), 1);
 		assert_true(sw_merge_is_complete(merge));
