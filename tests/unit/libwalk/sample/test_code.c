@@ -34,11 +34,16 @@ static void reading(const char *name)
 	n_read += strcmp(name, "maps") == 0;
 }
 
-/* A second later; how often the maps were read for it. */
-static size_t reads_of(const char *maps, const char *size, bool is_other)
+static void maps_write(const char *maps, const char *size)
 {
 	file_write("maps", maps);
 	file_write("statm", size);
+}
+
+/* A second later; how often the maps were read for it. */
+static size_t reads_of(const char *maps, const char *size, bool is_other)
+{
+	maps_write(maps, size);
 	fake_kernel.now_ns += 1000000000;
 	n_read = 0;
 	assert_int_equal(sw_sample_code_is_other(&code, &target, base), is_other);
@@ -78,8 +83,7 @@ TEST(test_changes)
 	assert_int_equal(reads_of(CODE "500000-600000 r-xp 0 00:00 0\n", "30 1", true), 1);
 	assert_int_equal(reads_of(CODE "500000-600000 r-xp 0 00:00 0\n", "30 1", false), 0);
 	/* Twice within a second it is not asked. */
-	file_write("statm", "40 1");
-	file_write("maps", CODE);
+	maps_write(CODE, "40 1");
 	n_read = 0;
 	assert_false(sw_sample_code_is_other(&code, &target, base));
 	assert_int_equal(n_read, 0);
@@ -88,12 +92,6 @@ TEST(test_changes)
 	fake_process.ended = true;
 	assert_int_equal(reads_of(CODE, "50 1", true), 0);
 	directory_remove();
-}
-
-static void size_write(const char *maps, const char *size)
-{
-	file_write("maps", maps);
-	file_write("statm", size);
 }
 
 /* A mapping that a runtime is found by may come when all code is there. */
@@ -107,7 +105,7 @@ TEST(test_announced)
 	enum { EVERY_NS = 1000000000 };
 	struct sw_sample_code other = {0};
 	directory_make();
-	size_write(CODE, "10 1");
+	maps_write(CODE, "10 1");
 	assert_false(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
 	assert_int_equal(reads_of(CODE, "10 1", false), 1);
 	assert_int_equal(reads_of(CODE "600000-601000 rw-p 0 00:00 0 [anon:other]\n", "11 1",
@@ -115,7 +113,7 @@ TEST(test_announced)
 			 1);
 	assert_int_equal(reads_of(later, "12 1", true), 1);
 	assert_true(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
-	size_write(later, "13 1"); /* too early */
+	maps_write(later, "13 1"); /* too early */
 	assert_false(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
 	fake_kernel.now_ns += EVERY_NS;
 	assert_true(sw_sample_code_is_announced(&other, &target, base, EVERY_NS));
