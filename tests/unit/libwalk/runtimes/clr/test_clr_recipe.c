@@ -60,12 +60,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	return 0;
-}
-
-TEST_WITH(test_found, setup, teardown)
+TEST_WITH(test_found, setup, NULL)
 {
 	for (uint64_t i = 0; i < N; i++) {
 		struct sw_copy copy = execute(100 + i);
@@ -75,7 +70,7 @@ TEST_WITH(test_found, setup, teardown)
 	}
 }
 
-TEST_WITH(test_not_found, setup, teardown)
+TEST_WITH(test_not_found, setup, NULL)
 {
 	assert_int_equal(execute(99).n_parts, 0);
 	/* A list that leads back, and none at all. */
