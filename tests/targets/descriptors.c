@@ -4,6 +4,8 @@
  * "NAME acquired outstanding" for each function and then "done". A line "exec" makes it another program, which has
  * those without close-on-exec. For "many" and "noted" it gets more by one call than an event has space for. For a line "unseen" it gets one and gives one up by calls of 32-bit code, which nobody follows.
  */
+#include "call_32.h"
+#include "checked.h"
 #include "target.h"
 
 #include <fcntl.h>
@@ -26,16 +28,6 @@
 #include <unistd.h>
 
 enum { ROUNDS = 40, THREADS = 3, PASSED = 3, KEEP_EACH = 10, BATCH = 8 };
-
-#define ALONE __attribute__((noinline, noclone, used))
-
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static void say(const char *name, int acquired, int outstanding)
 {
@@ -262,24 +254,13 @@ static void by_threads(void)
 	say("in_thread", THREADS * 20 * ROUNDS, 0);
 }
 
-/* The numbers are those of other calls in 64-bit code. Source: arch/x86/entry/syscalls/syscall_32.tbl */
-static long call_32(long number, long first, long second)
-{
-	long result;
-	__asm__ volatile("int $0x80"
-			 : "=a"(result)
-			 : "a"(number), "b"(first), "c"(second)
-			 : "memory", "r8", "r9", "r10", "r11");
-	return result;
-}
-
 ALONE static void unseen(void)
 {
 	enum { I386_CLOSE = 6, I386_DUP2 = 63, GOT = 700 };
 	int fd = open("/dev/null", O_RDONLY);
 	check(fd >= 0, "open");
-	check(call_32(I386_CLOSE, fd, 0) == 0, "close of 32-bit code");
-	check(call_32(I386_DUP2, 0, GOT) == GOT, "dup2 of 32-bit code");
+	check(call_32(I386_CLOSE, fd, 0, 0) == 0, "close of 32-bit code");
+	check(call_32(I386_DUP2, 0, GOT, 0) == GOT, "dup2 of 32-bit code");
 	say("unseen", 1, 0);
 }
 

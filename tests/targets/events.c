@@ -17,8 +17,6 @@
 
 enum { ROUNDS = 50, THREADS = 2, FD = 9 };
 
-#define ALONE __attribute__((noinline, noclone, used))
-
 ALONE static int open_missing(void)
 {
 	int fd = open("/nonexistent/file", O_RDONLY);

@@ -4,6 +4,7 @@
  * "NAME made running ended-and-not-joined" for each function and then "done". A line "exec" makes another thread exec
  * the same program.
  */
+#include "checked.h"
 #include "target.h"
 
 #include <pthread.h>
@@ -18,17 +19,7 @@
 
 enum { ROUNDS = 20, LEFT = 7, RUNNING = 5, STACK_BYTES = 1 << 18 };
 
-#define ALONE __attribute__((noinline, noclone, used))
-
 static char **arguments;
-
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static void say(const char *name, int made, int running, int left)
 {

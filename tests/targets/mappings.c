@@ -6,6 +6,8 @@
  * program. For a line "unseen" it maps and unmaps by calls of 32-bit code or shmat(2), which nobody follows. For a line
  * "end" it makes threads one after the other whose last call to change memory is munmap(2).
  */
+#include "call_32.h"
+#include "checked.h"
 #include "target.h"
 
 #include <pthread.h>
@@ -19,8 +21,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define ALONE __attribute__((noinline, noclone, used))
 
 enum {
 	PAGE = 4096,
@@ -54,14 +54,6 @@ static uint32_t pick(uint32_t n)
 {
 	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (uint32_t) (state >> 33) % n;
-}
-
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
 }
 
 static uint32_t call_new(enum function function, uint32_t pages)
@@ -266,24 +258,13 @@ static void in_child(void)
 	check(waitpid(child, NULL, 0) == child, "waitpid");
 }
 
-/* The numbers are those of other calls in 64-bit code. Source: arch/x86/entry/syscalls/syscall_32.tbl */
-static long call_32(long number, long first, long second)
-{
-	long result;
-	__asm__ volatile("int $0x80"
-			 : "=a"(result)
-			 : "a"(number), "b"(first), "c"(second)
-			 : "memory", "r8", "r9", "r10", "r11");
-	return result;
-}
-
 ALONE static void unseen(void)
 {
 	enum { I386_MUNMAP = 91, LOW = 0x20000000 };
 	void *p = mmap((void *) LOW, 4 * PAGE, PROT_READ,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	check(p == (void *) LOW, "mmap");
-	check(call_32(I386_MUNMAP, LOW + PAGE, 3 * PAGE) == 0, "munmap of 32-bit code");
+	check(call_32(I386_MUNMAP, LOW + PAGE, 3 * PAGE, 0) == 0, "munmap of 32-bit code");
 	int id = shmget(IPC_PRIVATE, 5 * PAGE, IPC_CREAT | 0600);
 	check(id >= 0 && shmat(id, NULL, 0) != (void *) -1, "shmat");
 	check(shmctl(id, IPC_RMID, NULL) == 0, "shmctl");

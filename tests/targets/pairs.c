@@ -21,8 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ALONE __attribute__((noinline, noclone, used))
-
 enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5, RING = 16 };
 
 enum who {

@@ -21,6 +21,9 @@
 #define NOINLINE __attribute__((noipa))
 #endif
 
+/* A function that stays one, with its own name, whoever calls it. */
+#define ALONE __attribute__((noinline, noclone, used))
+
 /* After a call: keeps it from becoming a tail call. */
 #define KEEP() __asm__ volatile("" ::: "memory")
 

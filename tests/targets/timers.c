@@ -5,6 +5,8 @@
  * timers all the time, until "calm". For "unseen" it creates one and deletes one by calls of 32-bit code, which nobody
  * follows.
  */
+#include "call_32.h"
+#include "checked.h"
 #include "target.h"
 
 #include <pthread.h>
@@ -22,16 +24,6 @@
 #include <unistd.h>
 
 enum { ROUNDS = 40, THREADS = 3, KEEP_EACH = 10, MANY = 300 };
-
-#define ALONE __attribute__((noinline, noclone, used))
-
-static void check(bool good, const char *what)
-{
-	if (good)
-		return;
-	perror(what);
-	exit(1);
-}
 
 static void say(const char *name, int created, int left)
 {
@@ -166,17 +158,6 @@ static void churn(bool begin)
 		check(pthread_create(&thread, NULL, churning, NULL) == 0, "pthread_create");
 	else
 		check(pthread_join(thread, NULL) == 0, "pthread_join");
-}
-
-/* The numbers are those of other calls in 64-bit code. Source: arch/x86/entry/syscalls/syscall_32.tbl */
-static long call_32(long number, long first, long second, long third)
-{
-	long result;
-	__asm__ volatile("int $0x80"
-			 : "=a"(result)
-			 : "a"(number), "b"(first), "c"(second), "d"(third)
-			 : "memory", "r8", "r9", "r10", "r11");
-	return result;
 }
 
 ALONE static void unseen(void)
