@@ -44,8 +44,7 @@ int main(int argc, char **argv)
 	if (argc > 3 && pthread_create(&spins, NULL, spin, NULL) != 0)
 		return 1;
 	page[0] = 1;
-	puts("ready");
-	fflush(stdout);
+	ready();
 	if (fgets(line, sizeof(line), stdin) != NULL &&
 	    pthread_create(&unmaps, NULL, unmap, NULL) != 0)
 		return 1;
