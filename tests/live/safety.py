@@ -38,6 +38,11 @@ def status_field(pid, tid, field):
     return ""
 
 
+def wait_confined(process, what):
+    """Waits until a command has entered its filter of system calls, or has ended. By then all is open that it looks at."""
+    wait_until(lambda: process.poll() is not None or status_field(process.pid, process.pid, "Seccomp") == "2", what)
+
+
 def held(pid):
     """Threads that are in a stop or have a tracer: [(tid, state, tracer)]."""
     result = []

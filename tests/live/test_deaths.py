@@ -12,14 +12,10 @@ import subprocess
 import time
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+from safety import wait_confined
 
 GROUPS = (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max"))
 MEMORY = 48 << 20
-
-
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
 
 
 class Run:
@@ -28,7 +24,7 @@ class Run:
     def __init__(self, *args):
         self.process = subprocess.Popen([SNAPWALK, "on", "death", *map(str, args)], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: self.process.poll() is not None or is_confined(self.process.pid), "events begin")
+        wait_confined(self.process, "events begin")
 
     def end(self):
         """Waits for it: (status, answer, standard error)."""

@@ -11,18 +11,14 @@ import signal
 import subprocess
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+from safety import wait_confined
 
 ROUNDS = 50  # of tests/targets/declared.c
 
 
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
-
-
 def begin(*args):
     process = subprocess.Popen([SNAPWALK, "on", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: process.poll() is not None or is_confined(process.pid), "events begin")
+    wait_confined(process, "events begin")
     return process
 
 

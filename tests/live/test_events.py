@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+from safety import wait_confined
 
 ROUNDS, THREADS = 50, 2  # of tests/targets/events.c
 PYTHON = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "targets", "python", "events.py")
@@ -32,18 +33,13 @@ def links(pid):
     return texts
 
 
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
-
-
 class Run:
     """The command, from when its program is at the trace point and all else is open: the sandbox comes after that."""
 
     def __init__(self, *args):
         self.process = subprocess.Popen([SNAPWALK, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
-        wait_until(lambda: self.process.poll() is not None or is_confined(self.process.pid), "events begin")
+        wait_confined(self.process, "events begin")
 
     def end(self):
         """Tells it to end: (status, standard output, standard error)."""

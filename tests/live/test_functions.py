@@ -14,15 +14,11 @@ import tempfile
 
 from fuse import Fuse, enter_mounts
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_mounts, snapwalk, state_of, wait_until
+from safety import wait_confined
 
 ROUNDS, THREADS = 50, 2  # of tests/targets/functions.cc
 N = ROUNDS * THREADS
 PROGRAM = os.path.join(TARGETS, "functions")
-
-
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
 
 
 class Run:
@@ -31,7 +27,7 @@ class Run:
     def __init__(self, *args):
         self.process = subprocess.Popen([SNAPWALK, "on", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
-        wait_until(lambda: self.process.poll() is not None or is_confined(self.process.pid), "events begin")
+        wait_confined(self.process, "events begin")
 
     def end(self):
         """Tells it to end: (status, standard output, standard error)."""

@@ -12,6 +12,7 @@ import sys
 import time
 
 from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, summary_of, wait_until
+from safety import wait_confined
 from test_copies import PYTHON, judge, stacks
 
 RATE = 999
@@ -47,11 +48,6 @@ def sleeps(pid):
         return int(f.read().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
 
 
-def is_confined(command):
-    with open(f"/proc/{command.pid}/status", encoding="utf-8") as f:
-        return command.poll() is not None or "\nSeccomp:\t2\n" in f.read()
-
-
 class Sampling:
     """A run of the command until it is told to stop. profile and said are what it gave."""
 
@@ -61,7 +57,7 @@ class Sampling:
     def __enter__(self):
         self.process = subprocess.Popen(self.args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         # The last thing that it does before the first sample.
-        wait_until(lambda: is_confined(self.process), "the command to sample")
+        wait_confined(self.process, "the command to sample")
         return self
 
     def wait_sampled(self, *pids):
@@ -177,7 +173,7 @@ def late(tap):
     with Target("depths", 1) as native:
         args = [SNAPWALK, "sample", "--all", "--duration", "2", "--rate", "19", "--format", "json"]
         with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
-            wait_until(lambda: is_confined(command), "the command to sample")
+            wait_confined(command, "the command to sample")
             os.kill(command.pid, signal.SIGSTOP)
             try:
                 wait_ran(native.pid, 0.3)

@@ -20,7 +20,7 @@ import time
 import fuse
 from daemon import Daemon
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, state_of, wait_until
-from test_functions import is_confined
+from safety import wait_confined
 from test_hangs import RARE, Unit, commands, reap, run
 
 RUNS = 3
@@ -160,7 +160,7 @@ def test_end(tap, directory):
     with Target("plugin_user", library) as other, locked(directory, library, 0) as (server, target):
         with ended_in_time(server.pid, PROBE_LIMIT_S) as said:
             command = subprocess.Popen([*words, str(other.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            wait_until(lambda: command.poll() is not None or is_confined(command.pid), "the probe is placed")
+            wait_confined(command, "the probe is placed")
             lock(target, READS)
             command.send_signal(signal.SIGINT)
             states = []

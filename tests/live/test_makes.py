@@ -10,20 +10,16 @@ import signal
 import subprocess
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
+from safety import wait_confined
 
 THREADS, PROCESSES, MAPS, LARGE, SHORT, LONG = 5, 3, 7, 2, 20, 3  # of tests/targets/makes.c
-
-
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
 
 
 def run_on(target, what, *args, says="done"):
     """(status, standard output, standard error) of the command while the target does that."""
     process = subprocess.Popen([SNAPWALK, "on", *map(str, args), str(target.pid)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: process.poll() is not None or is_confined(process.pid), "events begin")
+    wait_confined(process, "events begin")
     target.send(what)
     wait_until(lambda: target.readline() == says, "the target has done it")
     if process.poll() is None:

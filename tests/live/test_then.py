@@ -13,6 +13,7 @@ import sys
 import tempfile
 
 from harness import SNAPWALK, Tap, Target, iterator_refused, wait_until
+from safety import wait_confined
 
 PROGRAM = """
 import os, sys, threading
@@ -50,15 +51,10 @@ class Program:
         self.process.stdout.readline()
 
 
-def is_confined(pid):
-    with open(f"/proc/{pid}/status") as status:
-        return re.search(r"^Seccomp:\t2", status.read(), re.M)
-
-
 def begin(pid, *args):
     process = subprocess.Popen([SNAPWALK, "on", *map(str, args), "--then", "dump", str(pid)], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: process.poll() is not None or is_confined(process.pid), "events begin")
+    wait_confined(process, "events begin")
     return process
 
 
