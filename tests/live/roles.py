@@ -84,12 +84,23 @@ class Process:
         self.filters = [bytes.fromhex(text) for text in words["filter"].split(":")]  # the oldest first
 
 
+def driver(out, *words):
+    """Returns the words before a command that run it under drive_roles."""
+    return [os.path.join(TARGETS, "drive_roles"), out, *map(str, words), "--"]
+
+
 def drive(*words, command, **run):
     """(lines that drive_roles has written, the finished command)"""
     with tempfile.NamedTemporaryFile(mode="r", prefix="snapwalk-roles-") as out:
-        done = subprocess.run([os.path.join(TARGETS, "drive_roles"), out.name, *map(str, words), "--", *map(str, command)],
+        done = subprocess.run([*driver(out.name, *words), *map(str, command)],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **run)
         return out.read().splitlines(), done
+
+
+def results_of(lines):
+    """Returns the end of each call that a process was made to do: [(its number, ("result", N) or ("died", SIGNAL))]."""
+    calls = (line.split() for line in lines if line.startswith("call"))
+    return [(number, (what, int(value))) for _, number, what, value in calls]
 
 
 def entered(command, **run):

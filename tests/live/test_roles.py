@@ -21,11 +21,12 @@ import zlib
 from daemon import Daemon
 from gate import Gate
 from harness import SNAPWALK, TARGETS, Tap, Target, snapwalk, state_of, wait_until
-from roles import Process, Table, drive, entered, numbers
+from roles import Process, Table, drive, driver, entered, numbers, results_of
 
 ALL = os.environ.get("SNAPWALK_ROLES") == "all"
 TRIES = 3
 SIGSYS = 31
+ERRORS = {"-": errno.EPERM, "ENOSYS": errno.ENOSYS}  # by which filters.txt says that a call fails
 AT_FDCWD, EMPTY_PATH, MSG_FASTOPEN = (1 << 64) - 100, 0x1000, 0x20000000
 NEW_FILE = os.O_WRONLY | os.O_CREAT
 TARGET, HERE = "TARGET", "HERE"  # the process that is captured; a directory that everybody may write to
@@ -165,24 +166,20 @@ class Calls:
             word, arguments = filled(call, pid, here)
             action = table.of_all(roles, call[0], arguments)
             kind = self.permitted if action == "+" else self.deadly if action == "KILL" else self.refused
-            kind.append((label(call), word, {"-": -1, "ENOSYS": -38}.get(action) or action))
+            kind.append((label(call), word, action))
 
 
-def number_of(action):
-    return action if isinstance(action, int) else -(int(action, 16) & 0xFFFF)
-
-
-def result_of(line):
-    """The number of a call and what became of it."""
-    words = line.split()
-    return words[1], (words[2], int(words[3]))
+def wanted_of(action):
+    """Returns the end of a call by an action of filters.txt, as results_of() has it."""
+    if action == "KILL":
+        return "died", SIGSYS
+    return "result", -ERRORS[action] if action in ERRORS else -(int(action, 16) & 0xFFFF)
 
 
 def checked(tap, what, calls, lines):
     """The lines that drive_roles wrote: each call has failed, and the last one has killed."""
-    results = [result_of(line) for line in lines if line.startswith("call")]
-    wanted = [(word.split(",")[0], ("died", SIGSYS) if action == "KILL" else ("result", number_of(action)))
-              for _, word, action in calls]
+    results = results_of(lines)
+    wanted = [(word.split(",")[0], wanted_of(action)) for _, word, action in calls]
     wrong = [(calls[i][0], results[i] if i < len(results) else None, wanted[i]) for i in range(len(calls))
              if i >= len(results) or results[i] != wanted[i]]
     return tap.equal(wrong[:5], [], f"{what}: {len(calls)} calls fail or kill as filters.txt says")
@@ -199,7 +196,7 @@ READ = ("openat", f"{numbers()['openat']},{AT_FDCWD},@/etc/passwd,0", "+")  # a 
 
 def landlocked(tap, what, reads, read, made, lines):
     """A parser may read other files or not; a process that keeps or unpacks files makes, changes and removes none elsewhere."""
-    results = [result_of(line)[1][1] for line in lines if line.startswith("call")]
+    results = [result for _, (_, result) in results_of(lines)]
     tap.equal(results[:len(read)], [results[0] if reads and results[:1] > [-1] else -errno.EACCES] * len(read),
               f"{what}: other files {'can' if reads else 'cannot'} be read")
     results = results[len(read):]
@@ -244,7 +241,7 @@ def command_of(words):
 
 def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
     run = command_of(words)
-    what = " ".join(words[:2] if str(words[-1] if len(words) < 2 else words[1]).startswith("--") else words[:1])
+    what = " ".join(words[:1] + [word for word in words[1:2] if str(word).startswith("--")])
     found, done = entered(run(), **more)
     roles = sorted((process.name, *table.role_of(process)) for process in found)
     if not tap.equal((roles, done.returncode in (0, 3)), (sorted(wanted), True),
@@ -326,15 +323,11 @@ class DrivenGate(Gate):
     def answers(self):
         if self.n_calls is None:
             return super().answers()
-        return sum(line.startswith("call") for line in lines_of(self.driver[1])) >= self.n_calls
+        return n_calls(lines_of(self.driver[1])) >= self.n_calls
 
     def start(self):
         self.prefix = [*self.driver, *self.prefix]
         super().start()
-
-
-def driver(out, *words):
-    return [os.path.join(TARGETS, "drive_roles"), out, *words, "--"]
 
 
 def connects_elsewhere(daemon, out):
@@ -348,12 +341,17 @@ def connects_elsewhere(daemon, out):
             f"{numbers()['sendto']},{fd},@x,1,{MSG_FASTOPEN},%{address},16")]
         open(out, "w").close()  # what was written before is not counted
         with DrivenGate(daemon, driver(out, "at", "snapwalk-gate:0", *calls), len(calls)):
-            results = [result_of(line)[1][1] for line in lines_of(out) if line.startswith("call")]
+            results = [result for _, (_, result) in results_of(lines_of(out))]
         try:
             server.accept()[0].close()
         except BlockingIOError:
             return results, False
         return results, True
+
+
+def n_calls(lines):
+    """Counts calls that were made; the last line may be half written."""
+    return sum(line.startswith("call") for line in lines)
 
 
 def lines_of(path):
@@ -380,7 +378,7 @@ def of_daemon(tap, table, place, roles, number, pid, here):
             made = driver(out.name, "at", place, *(word for _, word, _ in some))
             with Daemon(prefix=made, wait=False) as daemon:
                 wait_until(lambda: os.path.exists(daemon.socket_path) or daemon.process.poll() is not None, "the daemon to begin")
-                ask(daemon, pid, out.name, lambda lines: sum(line.startswith("call") for line in lines) >= len(some))
+                ask(daemon, pid, out.name, lambda lines: n_calls(lines) >= len(some))
             checked(tap, f"daemon, {place}", some, lines_of(out.name))
 
 
