@@ -3,9 +3,9 @@
  * drive_roles OUT list -- CMD ...: runs a command under ptrace with all processes that it makes, and writes a line to the file OUT
  * for each time that one of them has entered a filter of system calls:
  *
- *	role INDEX pid PID name NAME uid UID caps HEX filter HEX:HEX...
+ *	role PID name NAME uid UID caps HEX filter HEX:HEX...
  *
- * INDEX counts from 0. uid, caps: what it has effectively then. filter: its filters, the oldest first, with colons
+ * uid, caps: what it has effectively then. filter: its filters, the oldest first, with colons
  * between them: instructions as the kernel keeps them, struct sock_filter in hexadecimal digits.
  *
  * drive_roles OUT at NAME:N CALL ... -- CMD ...: the same, and the N-th process of that name, from 0, makes calls then, in their order.
@@ -54,7 +54,7 @@ struct task {
 static struct task tasks[TASKS_MAX];
 static size_t n_tasks;
 static FILE *out;
-static long n_entered, n_named;
+static long n_named;
 static const char *wanted_name = ""; /* of the process that makes calls, */
 static long wanted = -1;             /* and its number among those */
 static char **calls;
@@ -126,8 +126,7 @@ static bool role_tell(pid_t tid)
 	status_read(tid, "Tgid:", pid, sizeof(pid));
 	status_read(tid, "CapEff:", caps, sizeof(caps));
 	(void) sscanf(uids, "%u %u", &real, &effective);
-	(void) fprintf(out, "role %ld pid %s name %s uid %u caps %s filter ", n_entered, pid, name,
-		       effective, caps);
+	(void) fprintf(out, "role %s name %s uid %u caps %s filter ", pid, name, effective, caps);
 	uintptr_t n = 0;
 	while (ptrace((enum __ptrace_request) PTRACE_SECCOMP_GET_FILTER, tid, n, NULL) >= 0)
 		n++;
@@ -135,7 +134,6 @@ static bool role_tell(pid_t tid)
 		filter_tell(tid, i);
 	(void) fputc('\n', out);
 	(void) fflush(out);
-	n_entered++;
 	return strcmp(name, wanted_name) == 0 && n_named++ == wanted;
 }
 

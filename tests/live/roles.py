@@ -79,7 +79,7 @@ class Process:
 
     def __init__(self, line):
         words = dict(zip(*[iter(line.split())] * 2))
-        self.index, self.pid, self.name = int(words["role"]), int(words["pid"]), words["name"]
+        self.pid, self.name = int(words["role"]), words["name"]
         self.uid, self.caps = int(words["uid"]), int(words["caps"], 16)
         self.filters = [bytes.fromhex(text) for text in words["filter"].split(":")]  # the oldest first
 
