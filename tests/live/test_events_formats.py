@@ -37,6 +37,16 @@ class Events(Checker):
         return {name: sum(n for names, n in self.samples if name in names) for name in wanted}
 
 
+def folded_sums(text, names):
+    """{function: events of the folded stacks that have it}"""
+    sums = dict.fromkeys(names, 0)
+    for line in text.splitlines():
+        stack, value = line.rsplit(" ", 1)
+        for name in set(stack.split(";")) & set(sums):
+            sums[name] += int(value)
+    return sums
+
+
 def formats(tap):
     """By the end of the file's name: in profiles each stack has as many events as the program made there."""
     n = ROUNDS * THREADS
@@ -51,20 +61,12 @@ def formats(tap):
             with open(path, "rb") as file:
                 return file.read()
 
-        sums = dict.fromkeys(("by_first", "by_second"), 0)
-        for line in made("folded").decode().splitlines():
-            stack, value = line.rsplit(" ", 1)
-            for name in set(stack.split(";")) & set(sums):
-                sums[name] += int(value)
+        sums = folded_sums(made("folded").decode(), ("by_first", "by_second"))
         tap.equal(sums, {"by_first": n, "by_second": 2 * n}, "folded: events of each stack")
         run = Run("on", "syscall:openat", "--errno", "ENOENT", "-f", "folded", target.pid)
         turn(target)
         status, out, err = run.end()
-        told = dict.fromkeys(sums, 0)
-        for stack, value in (line.rsplit(" ", 1) for line in out.splitlines()):
-            for name in set(stack.split(";")) & set(told):
-                told[name] += int(value)
-        tap.equal((status, told), (0, sums), "-f folded: the same on standard output")
+        tap.equal((status, folded_sums(out, sums)), (0, sums), "-f folded: the same on standard output")
         types, rows = pprof_rows(gzip.decompress(made("pb.gz")), sums)
         tap.equal((types, {name: row[0] for name, row in rows.items()}), (["events/count"], sums), "pprof: events of each stack")
         told = Events(made("otlp"))
