@@ -12,7 +12,7 @@ import sys
 import time
 
 from harness import SNAPWALK, Tap, Target, hangs_s, iterator_refused, snapwalk, summary_of, wait_until
-from safety import wait_confined
+from safety import status_field, wait_confined
 from test_copies import PYTHON, judge, stacks
 
 RATE = 999
@@ -44,8 +44,7 @@ def wait_ran(pid, seconds=CPU_S):
 
 def sleeps(pid):
     """How often a process has gone to sleep: the command does so after each time that it has fetched samples."""
-    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
-        return int(f.read().partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+    return int(status_field(pid, pid, "voluntary_ctxt_switches"))
 
 
 class Sampling:

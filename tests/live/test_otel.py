@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 
 from harness import PATIENT, SNAPWALK, TARGETS, Tap, Target, gcore, snapwalk, wait_until
+from safety import status_field
 from spans import looks, wrong_of
 
 RESOURCE = {"service.name": "checkout", "service.version": "1.0", "k8s.pod.name": "checkout-7d9f",
@@ -84,8 +85,7 @@ def sleeps(pid):
     fds = f"/proc/{pid}/fd"
     if not any("bpf" in os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)):
         return 0
-    with open(f"/proc/{pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches"))
+    return int(status_field(pid, pid, "voluntary_ctxt_switches"))
 
 
 def late(tap):
