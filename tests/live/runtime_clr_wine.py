@@ -99,8 +99,7 @@ def look(tap, version, built):
             shutil.copytree(built, directory)
         for test in TESTS:
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-                tap.guard(lambda t, test=test: test(t, f"Wine {version}",
-                                                    lambda *args: Program(wine, directory, *args)))
+                tap.guard(test, f"Wine {version}", lambda *args: Program(wine, directory, *args))
 
 
 def main():
@@ -114,7 +113,7 @@ def main():
     else:
         built = dotnet.build("net10.0", "--self-contained", system=dotnet.WINDOWS)
         for version in VERSIONS:
-            tap.guard(lambda t, v=version: look(t, v, built))
+            tap.guard(look, version, built)
     tap.done()
 
 

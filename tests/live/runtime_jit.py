@@ -307,7 +307,7 @@ def main():
                         (PYTHONS, test_python)):
         for name in names:
             if not only or name in only:
-                tap.guard(lambda t, n=name, f=test: f(t, n))
+                tap.guard(test, name)
     for test in (test_builtins, test_explain, test_cost):
         if not only or test.__name__ in only:
             tap.guard(test)

@@ -46,7 +46,7 @@ def main():
         tap.skip("minidumps", "Wine and its programs are not there", "make check-runtimes, as root")
     else:
         with Wine("8") as wine:
-            tap.guard(lambda t: test_minidumps(t, wine))
+            tap.guard(test_minidumps, wine)
     tap.done()
 
 

@@ -42,7 +42,7 @@ def fresh_steps(tap, version):
 def main():
     tap = Tap()
     for version in VERSIONS:
-        tap.guard(lambda t, v=version: fresh_steps(t, v))
+        tap.guard(fresh_steps, version)
     tap.done()
 
 

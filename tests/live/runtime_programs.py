@@ -109,7 +109,7 @@ def main():
         if missing:
             tap.skip(name, f"{missing} is not installed", f"package {missing}")
             continue
-        tap.guard(lambda t, n=name, c=all_complete: check_program(t, n, c))
+        tap.guard(check_program, name, all_complete)
     tap.done()
 
 

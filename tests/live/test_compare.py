@@ -110,8 +110,8 @@ def main():
         if command[0] == "chain_gold" and not tool("ld.gold"):
             tap.skip(command[0], "ld.gold is not installed", tap.GOLD)
             continue
-        tap.guard(lambda t, c=command: compare_target(t, c, peers))
-    tap.guard(lambda t: test_workload(t, peers))
+        tap.guard(compare_target, command, peers)
+    tap.guard(test_workload, peers)
     tap.done()
 
 

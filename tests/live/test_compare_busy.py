@@ -310,7 +310,7 @@ def compare_builds(tap, names, peers):
         if name.endswith("gcc_wide") and not has_avx2():
             tap.skip(name, "the processor has no AVX2", "a processor that has")
             continue
-        tap.guard(lambda t, n=name: check_build(t, n, peers))
+        tap.guard(check_build, name, peers)
 
 
 def main():

@@ -126,9 +126,9 @@ def main():
     else:
         tap.skip("comparison with eu-stack", "it is not installed", "package elfutils")
     for command in CHAINS + PLAIN:
-        tap.guard(lambda t, c=command: check_live(t, c, others))
+        tap.guard(check_live, command, others)
     for command in BARE:
-        tap.guard(lambda t, c=command: check_bare(t, c))
+        tap.guard(check_bare, command)
     tap.guard(kernel_core)
     tap.guard(no_call_is_interrupted)
     if "gdb" in others:

@@ -24,7 +24,7 @@ def builds_known(tap):
     with Instants() as instants, busy.other_tools(tap) as peers:
         for build, functions in BUILDS.items():
             if build in there:
-                tap.guard(lambda t, b=build, f=functions: busy.check_known(t, b, peers, instants, f))
+                tap.guard(busy.check_known, build, peers, instants, functions)
             else:
                 tap.skip(f"{build} at known instants", "it is not built",
                          "packages gcc-multilib and g++-multilib" if "i386" in build else "a compiler of its name")

@@ -121,7 +121,7 @@ def main():
     tap = Tap()
     for test in (test_recorded, test_damaged):
         with tempfile.TemporaryDirectory() as directory:
-            tap.guard(lambda t, test=test, directory=directory: test(t, directory))
+            tap.guard(test, directory)
     tap.done()
 
 

@@ -239,16 +239,16 @@ def main():
         tap.done()
     for how in HOWS:
         for stop in STOPS:
-            tap.guard(lambda t, h=how, s=stop: test_dump(t, h, s))
+            tap.guard(test_dump, how, stop)
     for symbols in SYMBOLS:
-        tap.guard(lambda t, s=symbols: test_same_mounts(t, s))
+        tap.guard(test_same_mounts, symbols)
     tap.guard(test_healthy)
     for how in HOWS:
         for stop in STOPS:
-            tap.guard(lambda t, h=how, s=stop: test_kill(t, h, s))
+            tap.guard(test_kill, how, stop)
     tap.guard(test_daemon)
     for how in ("code", "stack", "data"):
-        tap.guard(lambda t, h=how: test_kill_daemon(t, h))
+        tap.guard(test_kill_daemon, how)
     tap.done()
 
 

@@ -48,7 +48,7 @@ def main():
         tap.skip("cost of steps", "valgrind is not installed", "package valgrind")
         tap.done()
     for version in ("8", "10"):
-        tap.guard(lambda t, v=version: test_cost(t, v))
+        tap.guard(test_cost, version)
     tap.done()
 
 

@@ -31,7 +31,7 @@ def main():
         tap.done()
     for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"),
                     ("-v",)):
-        tap.guard(lambda t, o=options: test_dump(t, *o))
+        tap.guard(test_dump, *options)
     tap.done()
 
 

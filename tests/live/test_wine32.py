@@ -154,9 +154,9 @@ def main():
     def look(t):
         with Wine(VERSION) as wine:
             for how in CHAINS:
-                t.guard(lambda t, h=how: test_chain(t, wine, h))
-            t.guard(lambda t: test_core(t, wine))
-            t.guard(lambda t: test_busy(t, wine))
+                t.guard(test_chain, wine, how)
+            t.guard(test_core, wine)
+            t.guard(test_busy, wine)
     tap.guard(look)
     tap.done()
 

@@ -77,7 +77,7 @@ def test_damaged(tap, name, directory):
 def main():
     tap = Tap()
     for version in ("8", "10"):
-        tap.guard(lambda t, v=version: test_walk(t, v))
+        tap.guard(test_walk, version)
     tap.guard(test_i386)
     tap.done()
 
