@@ -66,12 +66,5 @@ def test_random_stops(tap, version):
     print(f"# {name}: stopped in {tops}\n# {name}: the longest stop took {total[5]} us")
 
 
-def main():
-    tap = Tap()
-    for version in VERSIONS:
-        tap.guard(test_random_stops, version)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(*((test_random_stops, version) for version in VERSIONS))

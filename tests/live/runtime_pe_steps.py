@@ -39,12 +39,5 @@ def fresh_steps(tap, version):
             check(tap, " ".join((f"Wine {version}", *words)), path, record(wine, path, *words))
 
 
-def main():
-    tap = Tap()
-    for version in VERSIONS:
-        tap.guard(fresh_steps, version)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(*((fresh_steps, version) for version in VERSIONS))

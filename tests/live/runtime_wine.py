@@ -133,17 +133,11 @@ def test_cost(tap, version, wine):
         tap.check(min(times) < limit_ms, f"{name}: with names in less than {limit_ms:.0f} ms", times)
 
 
-def main():
-    tap = Tap()
-    for version in VERSIONS:
-        def look(t, v=version):
-            with Wine(v) as wine:
-                t.guard(lambda t: test_threads(t, v, wine))
-                t.guard(lambda t: test_boundaries(t, v, wine))
-                t.guard(lambda t: test_cost(t, v, wine))
-        tap.guard(look)
-    tap.done()
+def look(tap, version):
+    with Wine(version) as wine:
+        for test in (test_threads, test_boundaries, test_cost):
+            tap.guard(test, version, wine)
 
 
 if __name__ == "__main__":
-    main()
+    Tap.main(*((look, version) for version in VERSIONS))

@@ -54,9 +54,9 @@ def judge(tap, threads, what, got, limit):
     tap.check(0 < got <= limit, f"{threads} threads: {got} {what}, at most {limit}")
 
 
-def costs(tap, threads, scratch):
+def costs(tap, threads):
     calls, faults, instructions = LIMITS[threads]
-    with Target("threads", threads, FRAMES) as target:
+    with tempfile.TemporaryDirectory() as scratch, Target("threads", threads, FRAMES) as target:
         if tool("strace"):
             judge(tap, threads, "system calls", min(system_calls(target.pid, scratch) for _ in range(RUNS)), calls)
         else:
@@ -68,17 +68,6 @@ def costs(tap, threads, scratch):
             tap.skip(f"{threads} threads: instructions", "valgrind is not installed", "package valgrind")
 
 
-def main():
-    tap = Tap()
-    refused = iterator_refused()
-    if refused:
-        tap.skip("cost of a dump", refused, "CAP_BPF and CAP_PERFMON")
-        tap.done()
-    with tempfile.TemporaryDirectory() as scratch:
-        for threads in LIMITS:
-            tap.guard(lambda t, n=threads: costs(t, n, scratch))
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(*((costs, threads) for threads in LIMITS),
+             skip=("cost of a dump", iterator_refused(), "CAP_BPF and CAP_PERFMON"))

@@ -103,14 +103,5 @@ def test_musl_jumps(tap, *options):
               frames)
 
 
-def main():
-    tap = Tap()
-    for name in BUSY:
-        tap.guard(test_same_as_tables, name)
-    tap.guard(test_musl)
-    tap.guard(test_musl_jumps)
-    tap.guard(test_musl_jumps, "--walk", "scan")
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(*((test_same_as_tables, name) for name in BUSY), test_musl, test_musl_jumps, (test_musl_jumps, "--walk", "scan"))

@@ -273,16 +273,5 @@ def with_scratch(test):
 BUILT = (stripped, several, compiles, manual_example)
 
 
-def main():
-    tap = Tap()
-    tap.guard(example)
-    tap.guard(announced_only)
-    for test in map(with_scratch, BUILT):
-        tap.guard(test)
-    tap.guard(stress)
-    tap.guard(hostile)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(example, announced_only, *map(with_scratch, BUILT), stress, hostile)

@@ -88,6 +88,9 @@ def program(tap):
 
 def musl(tap):
     """Joins are not told of a C library that keeps its threads otherwise."""
+    if not shutil.which("musl-gcc"):
+        tap.skip("musl", "no musl-gcc", Tap.TOOL)
+        return
     with Target("lives_musl") as target:
         run = begin(target, "--json")
         told = turn(target)
@@ -127,19 +130,5 @@ def killed(tap):
                   "a process that has ended: it is not checked, and no thread is left")
 
 
-def main():
-    tap = Tap()
-    if iterator_refused():
-        tap.skip("leaks --of threads", iterator_refused(), Tap.ROOT)
-        tap.done()
-    wanted = sys.argv[1:]
-    for test in (rows, ends, program, musl, python, killed):
-        if test is musl and not shutil.which("musl-gcc"):
-            tap.skip("musl", "no musl-gcc", Tap.TOOL)
-        elif not wanted or test.__name__ in wanted:
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(rows, ends, program, musl, python, killed, skip=("leaks --of threads", iterator_refused(), Tap.ROOT))

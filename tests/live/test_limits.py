@@ -146,16 +146,6 @@ def few_descriptors(tap):
                   "few descriptors, but more may be had: the same dump")
 
 
-def main():
-    tap = Tap()
-    tap.guard(standard_files)
-    tap.guard(file_size)
-    tap.guard(few_descriptors)
-    for words in (["dump", "--json", *PATIENT], ["verify", *PATIENT]):
-        for once in (False, True):
-            tap.guard(no_memory, words, once)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(standard_files, file_size, few_descriptors,
+             *((no_memory, words, once) for words in (["dump", "--json", *PATIENT], ["verify", *PATIENT]) for once in (False, True)))

@@ -13,7 +13,6 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -433,16 +432,6 @@ def burst(tap):
         tap.check(result.returncode == 2 and why in result.stderr, f"burst: {words} is refused", result)
 
 
-CHECKS = (burst, every_thread_counts, off_cpu, cpu_time_of_what_comes, without_stops_of_others, without_events,
-          without_stops_of_what_comes, load_limit, until_told, threads_and_programs, several)
-
-
-def main():
-    tap = Tap()
-    wanted = sys.argv[1:]
-    tap.together((check,) for check in CHECKS if not wanted or check.__name__ in wanted)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main([burst, every_thread_counts, off_cpu, cpu_time_of_what_comes, without_stops_of_others, without_events,
+              without_stops_of_what_comes, load_limit, until_told, threads_and_programs, several])

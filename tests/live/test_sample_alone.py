@@ -182,16 +182,5 @@ def cost(tap):
         tap.check(each < first / 10, "a sample costs less than a tenth of the first one", (first, each))
 
 
-CHECKS = (cpu_time, without_stops, busy_threads, loaded_machine, stopped_early, cost)
-
-
-def main():
-    tap = Tap()
-    wanted = sys.argv[1:]
-    for check in CHECKS:
-        if not wanted or check.__name__ in wanted:
-            tap.guard(check)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main(cpu_time, without_stops, busy_threads, loaded_machine, stopped_early, cost)

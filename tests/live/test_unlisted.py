@@ -63,11 +63,5 @@ def test_unlisted(tap, build):
                           ("complete", {"context", "cfi"}), f"{build}: by tables alone, to the end")
 
 
-def main():
-    tap = Tap()
-    for build in ("chain_pie", "chain_clang", "chain_Os"):
-        tap.guard(test_unlisted, build)
-    tap.done()
-
-
-main()
+if __name__ == "__main__":
+    Tap.main((test_unlisted, "chain_pie"), (test_unlisted, "chain_clang"), (test_unlisted, "chain_Os"))

@@ -42,15 +42,6 @@ def test_cost(tap, version):
               f"an ELF step {elf:.0f}: {pe / elf:.2f} times")
 
 
-def main():
-    tap = Tap()
-    if not tool("valgrind"):
-        tap.skip("cost of steps", "valgrind is not installed", "package valgrind")
-        tap.done()
-    for version in ("8", "10"):
-        tap.guard(test_cost, version)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main((test_cost, "8"), (test_cost, "10"),
+             skip=("cost of steps", "" if tool("valgrind") else "valgrind is not installed", "package valgrind"))

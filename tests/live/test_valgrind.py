@@ -24,16 +24,6 @@ def test_dump(tap, *options):
             tap.check(json.loads(run.stdout)["stacks"], f"valgrind: {name} has a stack")
 
 
-def main():
-    tap = Tap()
-    if not tool("valgrind"):
-        tap.skip("valgrind", "it is not installed", "package valgrind")
-        tap.done()
-    for options in (("--json",), ("--json", "--walk", "libunwind"), ("--format", "folded"),
-                    ("-v",)):
-        tap.guard(test_dump, *options)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main((test_dump, "--json"), (test_dump, "--json", "--walk", "libunwind"), (test_dump, "--format", "folded"),
+             (test_dump, "-v"), skip=("valgrind", "" if tool("valgrind") else "it is not installed", "package valgrind"))
