@@ -136,6 +136,18 @@ class Tap:
         print(f"1..{self.number}", flush=True)
         sys.exit(1 if self.failed or not self.number else 0)
 
+    @staticmethod
+    def named():
+        """Names of tests on the command line; none: all are meant."""
+        return {word for word in sys.argv[1:] if not word.startswith("-")}
+
+    @classmethod
+    def chosen(cls, *tests):
+        """Returns those of the tests that the command line names, for files whose tests share something: others end
+        with main()."""
+        wanted = cls.named()
+        return [test for test in tests if not wanted or test.__name__ in wanted]
+
     @classmethod
     def main(cls, *tests, skip=("", "", "")):
         """Runs the tests of a file, or those that the command line names, and exits. Each is a function, or a tuple of
@@ -147,7 +159,7 @@ class Tap:
             tap.done()
         groups = [[test if isinstance(test, tuple) else (test,) for test in (some if isinstance(some, list) else [some])]
                   for some in tests]
-        wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
+        wanted = cls.named()
         unknown = wanted - {function.__name__ for group in groups for function, *_ in group}
         if unknown:
             sys.exit(f"no such test: {' '.join(sorted(unknown))}")

@@ -9,7 +9,6 @@ time, one that Wine has suspended may have a lock of the runtime, and then the p
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 
 import dotnet
@@ -97,9 +96,8 @@ def look(tap, version, built):
             directory = os.path.join(wine.shared, "dotnet")
             shutil.rmtree(directory, ignore_errors=True)
             shutil.copytree(built, directory)
-        for test in TESTS:
-            if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
-                tap.guard(test, f"Wine {version}", lambda *args: Program(wine, directory, *args))
+        for test in tap.chosen(*TESTS):
+            tap.guard(test, f"Wine {version}", lambda *args: Program(wine, directory, *args))
 
 
 def main():

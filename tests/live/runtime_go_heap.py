@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 
 from harness import Tap, Target, iterator_refused, snapwalk
@@ -68,9 +67,8 @@ def main():
     tap.check(shutil.which("go"), "golang-go is installed")
     with tempfile.TemporaryDirectory() as directory:
         path = built(directory, "allocations")
-        for test in (exact, sampled, switched_off):
-            if not sys.argv[1:] or test.__name__ in sys.argv[1:]:
-                tap.guard(test, path)
+        for test in tap.chosen(exact, sampled, switched_off):
+            tap.guard(test, path)
     tap.done()
 
 

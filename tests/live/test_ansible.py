@@ -116,7 +116,7 @@ def main():
     elif os.geteuid() != 0:
         tap.skip("the role", "not root", Tap.ROOT)
     else:
-        for test in (settings, archive, packages):
+        for test in tap.chosen(settings, archive, packages):
             with tempfile.TemporaryDirectory(prefix="snapwalk-ansible-") as directory:
                 tap.guard(test, directory)
     sys.exit(tap.done())

@@ -421,16 +421,12 @@ def main():
         sys.exit(77)
     tap = Tap()
     with Daemon() as daemon:
-        for test in (owners, protected, group, identity_of_target, not_traceable, visible,
+        for test in tap.chosen(owners, protected, group, identity_of_target, not_traceable, visible,
                      privileges):
             tap.guard(test, daemon)
         wait_until(lambda: not daemon.workers(), "workers to end")
-    tap.guard(kept)
-    tap.guard(kept_and_denied)
-    tap.guard(namespace_reloaded)
-    tap.guard(deny_list)
-    tap.guard(deny_paths)
-    tap.guard(user_mode)
+    for test in tap.chosen(kept, kept_and_denied, namespace_reloaded, deny_list, deny_paths, user_mode):
+        tap.guard(test)
     tap.done()
 
 

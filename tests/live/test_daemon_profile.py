@@ -546,10 +546,10 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (added_up, shown, by_command, own_processes, refused, cut_short, one_worker, one_worker_of_events,
+        for test in tap.chosen(added_up, shown, by_command, own_processes, refused, cut_short, one_worker, one_worker_of_events,
                      another_program, protected, captured_meanwhile, ended_by_caller, control_c):
             tap.guard(test, daemon)
-    for test in (by_rule, no_events):
+    for test in tap.chosen(by_rule, no_events):
         tap.guard(test)
     tap.done()
 

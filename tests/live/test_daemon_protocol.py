@@ -426,7 +426,7 @@ def mutations(tap, daemon):
 def main():
     tap = Tap()
     with Daemon() as daemon:
-        for test in (service, targets, framing, broken, modes, hang_up, descriptors, slow_reader, slow_readers, mutations):
+        for test in tap.chosen(service, targets, framing, broken, modes, hang_up, descriptors, slow_reader, slow_readers, mutations):
             tap.guard(test, daemon)
             if not tap.check(daemon.process.poll() is None, f"alive after {test.__name__}",
                              daemon.log()):

@@ -455,7 +455,7 @@ def main():
     if not os.path.exists(os.path.join(BUILD, "bin", "snapwalkd")):
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
-        for test in (one_worker, stays_small, privileges, as_others, busy, moves, other_program, not_permitted, killed,
+        for test in tap.chosen(one_worker, stays_small, privileges, as_others, busy, moves, other_program, not_permitted, killed,
                      left_alone, hangs, slow_client, others_come_in, not_native, names_are_kept, nothing_grows):
             tap.guard(test, daemon)
     tap.done()

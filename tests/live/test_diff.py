@@ -92,9 +92,8 @@ def kept(tap, directory):
 def main():
     tap = Tap()
     with tempfile.TemporaryDirectory() as directory:
-        tap.guard(stuck, directory)
-        tap.guard(others, directory)
-        tap.guard(kept, directory)
+        for test in tap.chosen(stuck, others, kept):
+            tap.guard(test, directory)
     tap.done()
 
 

@@ -292,7 +292,7 @@ def test_cost(tap, directory):
 
 def main():
     tap = Tap()
-    for test in (test_ranks, test_places, test_labels, test_hostile, test_newest, test_processes, test_cost):
+    for test in tap.chosen(test_ranks, test_places, test_labels, test_hostile, test_newest, test_processes, test_cost):
         with tempfile.TemporaryDirectory() as directory:
             tap.guard(test, directory)
     tap.done()

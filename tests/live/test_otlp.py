@@ -109,7 +109,7 @@ def test_rules(tap, directory):
 
 def main():
     tap = Tap()
-    for test in (test_modes, test_whose, test_rules):
+    for test in tap.chosen(test_modes, test_whose, test_rules):
         with tempfile.TemporaryDirectory() as directory:
             tap.guard(test, directory)
     tap.done()

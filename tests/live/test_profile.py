@@ -152,7 +152,7 @@ def terminal(tap, target):
 def main():
     tap = Tap()
     with Target("demo") as target:
-        for function in (by_schema, other_formats, differences, terminal):
+        for function in tap.chosen(by_schema, other_formats, differences, terminal):
             tap.guard(function, target)
     tap.done()
 
