@@ -564,11 +564,8 @@ def main():
     if sys.argv[1:] == ["--hidden"]:
         hidden_captures()
         return
-    tap = Tap()
-    for test in (security, units, no_user, ways, sandbox, gate_sandbox, hidden, notified, activation, check_config, refused,
-                 one_verdict, reloads, second, installed):
-        tap.guard(test)
-    tap.done()
+    Tap.main(security, units, no_user, ways, sandbox, gate_sandbox, hidden, notified, activation, check_config, refused,
+             one_verdict, reloads, second, installed)
 
 
 if __name__ == "__main__":

@@ -215,16 +215,6 @@ def refused(tap):
     tap.equal(result.returncode, 2, "by the wall clock not all processes can be sampled")
 
 
-def main():
-    tap = Tap()
-    why = iterator_refused()
-    if why:
-        tap.skip("all processes", why, "Linux 6.1, root")
-    else:
-        for test in (all_processes, deep, short, later, becomes, late, ends, refused):
-            tap.guard(test)
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(all_processes, deep, short, later, becomes, late, ends, refused,
+             skip=("all processes", iterator_refused(), "Linux 6.1, root"))

@@ -379,21 +379,9 @@ def test_names(tap):
         tap.equal(len(report["stacks"]), 2, "names: 31 threads have two distinct stacks")
 
 
-def main():
-    tap = Tap()
-    for test in (test_plain, test_signal_frames, test_deep, test_leaf, test_assembly,
-                 test_stripped, test_library, test_deleted_program, test_null_call,
-                 test_musl, test_no_tables, test_names):
-        tap.guard(test)
-    tap.guard(test_fiber_entry)
-    tap.guard(test_haskell)
-    for name in STARTS:
-        tap.guard(test_starts, name)
-    for program in ("coroutine", "coroutine_static"):
-        tap.guard(test_coroutine, program)
-        tap.guard(test_coroutine_exit, program.replace("coroutine", "coroutine_exit"))
-    tap.done()
-
-
 if __name__ == "__main__":
-    main()
+    Tap.main(test_plain, test_signal_frames, test_deep, test_leaf, test_assembly, test_stripped, test_library,
+             test_deleted_program, test_null_call, test_musl, test_no_tables, test_names, test_fiber_entry, test_haskell,
+             *((test_starts, name) for name in STARTS),
+             (test_coroutine, "coroutine"), (test_coroutine_exit, "coroutine_exit"),
+             (test_coroutine, "coroutine_static"), (test_coroutine_exit, "coroutine_exit_static"))
