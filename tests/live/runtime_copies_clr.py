@@ -4,18 +4,16 @@
 """Samples that the kernel copies at events, and of threads that wait, of a .NET program whose methods say how deep they are: no
 stack is wrong, each that is cut says so, and nothing is stopped.
 
-SNAPWALK_COPIES sets for how many seconds it is sampled at a time (1; 3 in the soak).
+SNAPWALK_COPIES sets for how many seconds it is sampled at a time (1; 3 in the soak), SNAPWALK_COPIES_WARM how long it runs
+before (0, so that code is compiled meanwhile).
 """
 import os
 import re
-import sys
 import time
 
 import dotnet
+import test_copies
 from harness import Tap
-
-sys.path.insert(0, os.path.dirname(__file__))
-import test_copies  # noqa: E402
 
 WARM = float(os.environ.get("SNAPWALK_COPIES_WARM", "0"))
 LEAVES = ("Looping", "Sorting", "Mapping", "Allocating", "Throwing", "Iterating", "Generic", "Reflecting", "Napping")
@@ -42,15 +40,8 @@ def check(tap, name, options, *args):
         test_copies.samples(tap, name, "clr", target, options, marked=MARKED)
 
 
-def main():
-    tap = Tap()
+if __name__ == "__main__":
     test_copies.CALLERS["clr"] = CALLERS
     test_copies.KINDS["clr"] = "clr"
     test_copies.NAMES["clr"] = name_of
-    tap.guard(check, ".NET", ("--mode", "cpu", "--rate", test_copies.RATE), 2)
-    tap.guard(check, ".NET, waiting", ("--rate", 99), 4, "naps")
-    tap.done()
-
-
-if __name__ == "__main__":
-    main()
+    Tap.main((check, ".NET", ("--mode", "cpu", "--rate", test_copies.RATE), 2), (check, ".NET, waiting", ("--rate", 99), 4, "naps"))
