@@ -19,7 +19,7 @@ import re
 import subprocess
 import sys
 
-MOST = 17660
+MOST = 17636
 ROOTS = ("sw_capture_take", "sw_light_read")
 HOOKS = re.compile(r"^\t?.*?\.(?:probe|before|stacks|in_window|recipe|prepare|capture) = (\w+)", re.M)
 PLAIN = {"arch", "base", "capture", "copier", "copies", "events", "iterate", "process", "sample", "stop", "unwind"}

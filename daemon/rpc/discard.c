@@ -29,7 +29,7 @@ enum {
 bool sw_is_pidfd(int fd)
 {
 	char link[64];
-	/* What has a path begins with '/', and may be too long. pidfd: since Linux 6.9 */
+	/* Links of pidfds: the second form since Linux 6.9. What has a path begins with '/', and may be too long */
 	(void) sw_own_fd_path(fd, link, sizeof(link));
 	return strcmp(link, "anon_inode:[pidfd]") == 0 || strncmp(link, "pidfd:[", 7) == 0;
 }

@@ -285,6 +285,7 @@ static int run(struct events *e, struct sw_error *err)
 	int64_t next_ns = sw_clock_ns();
 	bool lasts = true;
 	int r = 0;
+	/* For all of the time, and not for a minute as sw_worker_life_begin() says: events between two workers are missed. */
 	w->life = (struct sw_worker_life){.end_ns = w->request.events.end_ns};
 	while (lasts && r == 0 && !is_enough(e) && !sw_recorder_has_ended(e->recorder)) {
 		next_ns += FETCH_NS;

@@ -23,9 +23,9 @@
  * The broker asks the same worker for one dump of a series (dumps.h) after the other, by a struct
  * sw_worker_next on the stream; closing it is the end.
  *
- * The worker of events does likewise: the kernel's programs are loaded before, the ring is read after it.
  * The worker of a profile of CPU time opens events of the kernel before it gives its capabilities
- * up, and needs no parser: nobody is stopped.
+ * up, and needs no parser: nobody is stopped. The worker of events does likewise with the kernel's programs: it loads
+ * them before that, and reads their ring after it.
  */
 
 enum {

@@ -43,7 +43,7 @@ static void tell(enum sw_event_kind kind, int32_t id, uint32_t row)
 
 static void finish(void)
 {
-	assert_int_equal(of->check(held, NULL), 0);
+	assert_int_equal(sw_held_check(held, NULL), 0);
 	finish_run();
 }
 
