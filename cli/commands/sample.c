@@ -23,16 +23,31 @@ static bool has_ended(const struct sw_error *err)
 	return err->code == SW_E_EXITED || err->code == SW_E_NO_PROCESS || err->code == SW_E_ZOMBIE;
 }
 
-static int complain_early(const struct sw_options *options, const struct sw_sample_run *run)
+static int complain_early(const struct sw_options *options, const struct sw_sample_run *run,
+			  bool ended)
 {
-	if (options->program != NULL)
-		sw_complain(options->program[0], "it ended before the first sample", "no_samples",
-			    "sample more often with --rate");
+	if (ended && options->mode == SW_RECORD_CPU)
+		sw_complain(options->program[0],
+			    "it ended before it had used CPU time for a sample", "no_samples",
+			    "sample more often with --rate, or all its time with --mode wall");
+	else if (ended)
+		sw_complain(options->program[0], "it ended before a stack of it was sampled",
+			    "no_samples", "sample more often with --rate");
 	else
 		sw_complain(run->selection.subjects[0].name,
 			    "it was told to stop before the first sample", "no_samples",
 			    "let it run for longer");
 	return SW_STATUS_NOTHING;
+}
+
+/* Whether there is no result. A round may have come while the started program ended. That a process used no CPU time is a
+ * result. */
+static bool has_nothing(const struct sw_sample_run *run, bool ended)
+{
+	const struct sw_profile_totals totals = sw_profile_totals(run->profile);
+	if (ended && totals.n_rows == 0 && totals.left_count == 0)
+		return true;
+	return !run->by_events && sw_sample_run_totals(run).n_samples == 0;
 }
 
 static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
@@ -43,10 +58,15 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 	int read = sw_profile_output_parse(output);
 	if (read != SW_STATUS_COMPLETE)
 		return read;
-	if (sw_sample_run_all(run, &err) < 0 && !(run->options->program != NULL && has_ended(&err)))
+	int r = sw_sample_run_all(run, &err);
+	bool started = run->options->program != NULL;
+	if (r < 0 && !(started && has_ended(&err)))
 		return sw_complain_error(run->selection.subjects[0].name, &err);
-	if (!run->by_events && sw_sample_run_totals(run).n_samples == 0)
-		return complain_early(run->options, run);
+	/* Without a recorder: it had ended when it was to be opened once more. */
+	bool ended = started &&
+		     (r < 0 || run->n_recorders == 0 || sw_recorder_has_ended(run->recorders[0]));
+	if (has_nothing(run, ended))
+		return complain_early(run->options, run, ended);
 	int status = sw_sample_run_summary(run, output->format == SW_PROFILE_TEXT);
 	return sw_status_worse(status, sw_profile_output_write(output, run->profile));
 }

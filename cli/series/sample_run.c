@@ -396,6 +396,15 @@ static void say_events(const struct sw_sample_run *run, const struct sw_recorder
 		       "%llu samples are lost: they were not fetched in time", ull(t->n_lost));
 }
 
+/* "Nothing was on a CPU" is a finding, and what waits is found by another mode. */
+static void say_none(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
+{
+	if (t->n_samples == 0 && t->n_lost == 0)
+		sw_say(about_of(run), "samples_none",
+		       "no thread used CPU time for a sample: --mode off says what the threads "
+		       "wait for");
+}
+
 static void say_blocked(const struct sw_sample_run *run, const struct sw_recorder_totals *t)
 {
 	char unplaced[96] = "";
@@ -499,9 +508,10 @@ int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
 	const struct sw_recorder_totals t = sw_sample_run_totals(run);
 	if (run->progress_ns != run->schedule.begin_ns)
 		fputs("\r\033[K", stderr);
-	if (run->by_events)
+	if (run->by_events) {
 		say_events(run, &t);
-	else
+		say_none(run, &t);
+	} else
 		say_totals(run, &t);
 	if (run->options->mode == SW_RECORD_OFF)
 		say_blocked(run, &t);

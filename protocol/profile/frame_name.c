@@ -49,7 +49,7 @@ void sw_profile_state_name(struct sw_text *text, const struct sw_profile *p,
 void sw_profile_process_name(struct sw_text *text, const struct sw_profile *p)
 {
 	if (p->processes.n == 0) {
-		put(text, "nothing");
+		put(text, "no process");
 		return;
 	}
 	const struct sw_profile_process *first = sw_profile_process_at(p, 0);

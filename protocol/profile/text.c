@@ -92,7 +92,8 @@ static void put_head(struct writer *w)
 	if (w->profile->ended_early != 0)
 		sw_text_printf(w->to, "ended early: %s\n",
 			       sw_profile_text_of(w->profile, w->profile->ended_early));
-	put_averages(w);
+	if (w->view.tables->rows.n > 0)
+		put_averages(w);
 	if (w->profile->left_count > 0)
 		sw_text_printf(w->to,
 			       "%" PRIu64 " stacks of threads found no space and are not counted\n",
@@ -455,6 +456,8 @@ static int put_all(struct writer *w)
 	w->margins = !w->view.by_time &&
 		     w->by_state[SW_PROFILE_ON_CPU] + w->by_state[SW_PROFILE_RUNNABLE] > 0;
 	put_head(w);
+	if (t->rows.n == 0)
+		return 0;
 	if (put_tree(w, SW_PROFILE_ON_CPU, "on CPU") < 0 ||
 	    put_tree(w, SW_PROFILE_RUNNABLE, "runnable, waiting for a CPU") < 0 ||
 	    put_blocked(w) < 0 || put_idle(w) < 0)

@@ -50,6 +50,13 @@ def test_status(tap):
               "a file that is no program", result)
     result = sample("--", "true")
     tap.check(result.returncode == 0 and "process" not in result.stderr, "a program that ends at once", result)
+    result = sample("--mode", "cpu", "-r", "1", "--", "sh", "-c", "exit 7")
+    tap.equal((result.returncode, result.stderr),
+              (7, "snapwalk: sh: it ended before it had used CPU time for a sample (no_samples): sample more often with "
+                  "--rate, or all its time with --mode wall\n"), "a program that ends before the first sample of CPU time")
+    result = sample("--mode", "cpu", "-d", "1", "--", "sh", "-c", "sleep 2; exit 7")
+    tap.check(result.returncode == 7 and "--mode off says what the threads wait for" in result.stderr and
+              "it ended" not in result.stderr, "a program that used no CPU time until --duration", result)
 
 
 def test_profile(tap):

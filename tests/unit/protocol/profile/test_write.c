@@ -152,6 +152,22 @@ TEST(test_text)
 	sw_profile_destroy(p);
 }
 
+/* Without a stack there is a line, and no table without rows. */
+TEST(test_text_of_nothing)
+{
+	struct sw_profile *p = NULL;
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	sw_profile_set_info(p, &sample_info);
+	char *text = write_as(p, SW_PROFILE_TEXT);
+	assert_string_equal(text,
+			    "no process: 10 samples of 12 in 1.0 s, 0 threads, 1 late, 2 lost\n");
+	free(text);
+	text = write_as(p, SW_PROFILE_SVG);
+	assert_non_null(strstr(text, ">no process: nothing was sampled"));
+	free(text);
+	sw_profile_destroy(p);
+}
+
 /* The thread that waits longer comes first. */
 TEST(test_text_order)
 {
