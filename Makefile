@@ -35,6 +35,7 @@ PACKAGES_FMT   := clang-format
 PACKAGES_LINT  := $(PACKAGES_FMT) clang git mandoc python3 shellcheck
 PACKAGES_LAYERS := python3 binutils
 PACKAGES_BENCH := elfutils gdb python3 valgrind nodejs default-jdk-headless chromium
+PACKAGES_EVENTS := python3 linux-perf bpftrace strace heaptrack valgrind
 # Runtimes that compile code (tests/live/jit_fleet.py); what npm has is put into the build folder.
 PACKAGES_JIT := llvm-14 llvm-15 python3-numba postgresql-15 qemu-user php8.2-cli php8.2-opcache \
 	nodejs default-jdk-headless luajit pypy3 ruby guile-3.0 racket sbcl erlang-base \
@@ -297,7 +298,7 @@ define install_packages
 	@packaging/install.sh $(1)
 endef
 
-.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-monitors deps-runtimes deps-wine32 deps-installed deps-fresh deps-image deps-kernel deps-nfs
+.PHONY: deps deps-check deps-static deps-deb deps-rpm deps-dist deps-fmt deps-lint deps-layers deps-bench deps-events deps-monitors deps-runtimes deps-wine32 deps-installed deps-fresh deps-image deps-kernel deps-nfs
 deps: system
 	$(call install_packages,$(PACKAGES_BUILD))
 deps-check: deps
@@ -318,6 +319,8 @@ deps-lint: system
 	$(call install_packages,$(PACKAGES_BUILD) $(PACKAGES_LINT))
 deps-bench: deps
 	$(call install_packages,$(PACKAGES_BENCH))
+deps-events: deps
+	$(call install_packages,$(PACKAGES_EVENTS))
 deps-wine32: deps
 	$(call install_packages,$(PACKAGES_WINE32))
 deps-installed: deps

@@ -259,10 +259,10 @@ bench-sampling: deps-check deps-bench
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/sampling.py --build $(BUILD)
 
-# The cost of events for the program that has them, side by side with those of perf, bpftrace and strace that are installed. For a
-# machine that does nothing else.
+# The cost of events for the program that has them, side by side with perf, bpftrace, strace, heaptrack and valgrind: one to three
+# minutes, also on a machine that has other work.
 .PHONY: bench-events
-bench-events: deps-check deps-bench
+bench-events: deps-check deps-events
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/bench/events.py --build $(BUILD)
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Does a number of events and says what they have cost itself: for each line "KIND N STACKS" it makes N events of a kind
- * (call, function, descriptors) from STACKS different stacks of at least 4 KiB, and prints the nanoseconds of CPU time.
+ * (call, function, descriptors, malloc, mixed) from STACKS different stacks of at least 4 KiB, and prints the nanoseconds
+ * of CPU time.
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -58,6 +60,23 @@ static ALONE void descriptors(void)
 		(void) close(fds[--n]); /* it is ours */
 }
 
+static ALONE void malloc_free(void)
+{
+	enum { BYTES = 64 };
+	void *block = malloc(BYTES);
+	__asm__ volatile("" : : "r"(block) : "memory");
+	free(block);
+}
+
+/* A pair beside some 10 µs of other work: what it adds to the CPU time is a share, not a multiple. */
+static ALONE void mixed(void)
+{
+	enum { STEPS = 20000 };
+	malloc_free();
+	for (int i = 0; i < STEPS; i++)
+		KEEP();
+}
+
 static void (*event)(void);
 static long many;
 
@@ -97,7 +116,7 @@ int main(void)
 {
 	char line[64], kind[16];
 	long n;
-	unsigned stacks;
+	unsigned stacks, path = 0;
 	printf("ready\n");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
@@ -105,12 +124,14 @@ int main(void)
 			return 1;
 		event = strcmp(kind, "call") == 0       ? call
 			: strcmp(kind, "function") == 0 ? function
+			: strcmp(kind, "malloc") == 0   ? malloc_free
+			: strcmp(kind, "mixed") == 0    ? mixed
 							: descriptors;
-		enum { TURN = 16 }; /* events of one stack before the next one's turn */
+		enum { TURN = 4 }; /* events of one stack before the next one's turn */
 		many = n < TURN ? n : TURN;
 		long long before = cpu_ns();
 		for (long i = 0; i < n; i += many)
-			down((unsigned) (i / many) % stacks, DEPTH);
+			down(path++ % stacks, DEPTH); /* goes on where the line before ended */
 		printf("%lld\n", cpu_ns() - before);
 		fflush(stdout);
 	}
