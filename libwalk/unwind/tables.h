@@ -46,6 +46,8 @@ struct sw_active {
 struct sw_active_list {
 	struct sw_active all[SW_TABLES_MAX];
 	size_t n;
+	bool only_lasting; /* before: those whose state is for one copy are left out */
+	bool left_out;     /* result: there was one */
 };
 
 #endif

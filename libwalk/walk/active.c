@@ -42,6 +42,11 @@ static int failed(const char *name, int code, struct sw_error *err)
 	return sw_fail(err, -code, "%s: %s", name, sw_error_text(code));
 }
 
+static bool has_frames(const struct sw_runtime_ops *ops)
+{
+	return ops->step != NULL || ops->owns != NULL || ops->frames != NULL;
+}
+
 /* The state of a runtime that the copies before this one have used. */
 static bool kept_find(const struct sw_snapshot *snap, const struct sw_runtime_ops *ops,
 		      void **ret_state)
@@ -61,6 +66,10 @@ static int runtime_attach(const struct sw_snapshot *snap, const struct sw_runtim
 	}
 	if (!ops->probe(snap))
 		return 0;
+	if (list->only_lasting && ops->renew == NULL && has_frames(ops)) {
+		list->left_out = true;
+		return 0;
+	}
 	int r = ops->open(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
 	if (r < 0)
 		return failed(ops->name, r, err);
@@ -83,6 +92,10 @@ static int unwinder_attach(const struct sw_snapshot *snap, const struct sw_unwin
 	struct sw_active active = of_unwinder(ops);
 	if (ops->probe != NULL && !ops->probe(snap))
 		return 0;
+	if (list->only_lasting && ops->attach != NULL && !ops->lasts) {
+		list->left_out = true;
+		return 0;
+	}
 	int r = 0;
 	if (ops->attach != NULL)
 		r = ops->attach(snap, sw_slots_find(&snap->priv->found, ops), &active.state);
@@ -112,8 +125,7 @@ static void kept_destroy(void *arg)
 static bool is_lasting(const struct sw_active *a)
 {
 	if (a->runtime != NULL)
-		return a->kept ||
-		       (a->step == NULL && a->owns == NULL && a->runtime->frames == NULL);
+		return a->kept || !has_frames(a->runtime);
 	return a->unwinder->attach == NULL || a->unwinder->lasts;
 }
 
@@ -153,7 +165,7 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 			r = runtime_attach(snap, all->runtimes[i], list, &absent, err);
 	for (size_t i = 0; r == 0 && i < all->n_unwinders; i++)
 		r = unwinder_attach(snap, all->unwinders[i], list, err);
-	if (r == 0 && snap->priv->kept != NULL && !absent)
+	if (r == 0 && snap->priv->kept != NULL && !absent && !list->left_out)
 		list_keep(snap, tables, list);
 	return r;
 }
@@ -173,7 +185,7 @@ void sw_active_detach(struct sw_active_list *list)
 
 void sw_active_open(const struct sw_snapshot *snap, const struct sw_tables *tables)
 {
-	struct sw_active_list list = {0};
+	struct sw_active_list list = {.only_lasting = true};
 	if (snap->priv->kept == NULL || snap->priv->kept->n > 0)
 		return;
 	(void) sw_active_attach(snap, tables, &list, NULL); /* else the first walk says why */

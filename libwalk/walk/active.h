@@ -23,7 +23,7 @@ struct sw_active_kept *sw_active_kept(const struct sw_snapshot *snap,
 				      const struct sw_tables *tables);
 
 /* Opens the states that are kept, unless there are some: before there is a copy, so that what they read then is known
- * to be older than it. */
+ * to be older than it. The caller may have privileges: what has a state for one copy only is not opened. */
 void sw_active_open(const struct sw_snapshot *snap, const struct sw_tables *tables);
 
 /* The snapshot that has these states (sw_snapshot_priv.kept) has the copy of another event now. False: one of

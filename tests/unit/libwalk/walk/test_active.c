@@ -73,6 +73,13 @@ static const struct sw_runtime_ops renewed = {.name = "renewed",
 					      .renew = renew,
 					      .frames = frames,
 					      .identify = identify};
+static const struct sw_runtime_ops once = {.name = "once",
+					   .kinds = SW_CODE_ANON,
+					   .probe = probe,
+					   .open = open_runtime,
+					   .close = close_runtime,
+					   .frames = frames,
+					   .identify = identify};
 static const struct sw_unwinder_ops lasting = {.name = "lasting",
 					       .kinds = SW_CODE_ANON,
 					       .attach = attach,
@@ -82,12 +89,17 @@ static const struct sw_unwinder_ops lasting = {.name = "lasting",
 static const struct sw_unwinder_ops passing = {
 	.name = "passing", .kinds = SW_CODE_ANON, .attach = attach, .detach = detach, .step = step};
 static const struct sw_runtime_ops *const runtimes[] = {&renewed};
+static const struct sw_runtime_ops *const only_once[] = {&once};
 static const struct sw_unwinder_ops *const all_lasting[] = {&lasting};
 static const struct sw_unwinder_ops *const one_passing[] = {&lasting, &passing};
 static const struct sw_tables lasting_tables = {.runtimes = runtimes,
 						.n_runtimes = 1,
 						.unwinders = all_lasting,
 						.n_unwinders = 1};
+static const struct sw_tables once_tables = {.runtimes = only_once,
+					     .n_runtimes = 1,
+					     .unwinders = all_lasting,
+					     .n_unwinders = 1};
 static const struct sw_tables passing_tables = {.runtimes = runtimes,
 						.n_runtimes = 1,
 						.unwinders = one_passing,
@@ -154,6 +166,42 @@ TEST_OF(test_passing, struct fixture *f)
 	assert_int_equal(n_attached, 6);
 	assert_int_equal(n_detached, 6);
 	assert_int_equal(n_identified, 3);
+}
+
+/* What is opened before the copy is what lasts; the walk then attaches the rest. */
+TEST_OF(test_open_passing, struct fixture *f)
+{
+	sw_active_open(f->snap, &passing_tables);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(n_attached, 1);
+	assert_int_equal(n_detached, 1);
+	assert_null(sw_active_kept(f->snap, &passing_tables));
+	walk(f, &passing_tables);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(n_attached, 3);
+	assert_int_equal(n_detached, 3);
+}
+
+/* A runtime that cannot be renewed is opened by the walk alone. */
+TEST_OF(test_open_once, struct fixture *f)
+{
+	sw_active_open(f->snap, &once_tables);
+	assert_int_equal(n_opened, 0);
+	assert_null(sw_active_kept(f->snap, &once_tables));
+	walk(f, &once_tables);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(n_closed, 1);
+}
+
+/* All that lasts is kept from there on. */
+TEST_OF(test_open_lasting, struct fixture *f)
+{
+	sw_active_open(f->snap, &lasting_tables);
+	assert_non_null(sw_active_kept(f->snap, &lasting_tables));
+	walk(f, &lasting_tables);
+	assert_int_equal(n_opened, 1);
+	assert_int_equal(n_attached, 1);
+	assert_int_equal(n_detached, 0);
 }
 
 /* A runtime that is not there yet may come without a change of the maps. */
