@@ -11,6 +11,7 @@ enum { FIRST = 64 };
 /* A trie: the lines before this one, and this one. Element 0 is the empty location. */
 struct element {
 	uint32_t before, frame;
+	uint32_t is_exact; /* the pc is none of a return address */
 };
 
 void sw_profile_locations_init(struct sw_profile_locations *ret, const struct sw_profile *p)
@@ -37,9 +38,9 @@ static const struct element *element_at(const struct sw_profile_locations *l, ui
 
 /* The element behind before, made if need be. 0, or -SW_E_NOMEM. */
 static int element_find(struct sw_profile_locations *l, uint32_t before, uint32_t frame,
-			uint32_t *ret)
+			bool is_exact, uint32_t *ret)
 {
-	struct element element = {.before = before, .frame = frame};
+	struct element element = {.before = before, .frame = frame, .is_exact = is_exact};
 	size_t n = l->table.n;
 	uint32_t *ids = sw_grow(l->ids, n + 1, &l->ids_capacity, FIRST, sizeof(*ids));
 	if (ids == NULL)
@@ -73,11 +74,12 @@ int sw_profile_locations_of(struct sw_profile_locations *l, uint32_t node)
 	const struct sw_profile *p = l->profile;
 	uint32_t element = 0;
 	size_t n = 0;
+	bool is_exact = true; /* of the innermost frame, and of one that a signal has interrupted */
 	while (node != 0 && n < SW_ARRAY_SIZE(l->stack)) {
 		const struct sw_profile_node *at = sw_profile_node_at(p, node);
 		const struct sw_profile_frame *f = sw_profile_frame_at(p, at->frame);
 		node = at->parent;
-		if (element_find(l, element, at->frame, &element) < 0)
+		if (element_find(l, element, at->frame, is_exact, &element) < 0)
 			return -SW_E_NOMEM;
 		/* The call that an inlined one is in follows. */
 		if ((f->flags & SW_PROFILE_INLINED) && node != 0)
@@ -85,6 +87,7 @@ int sw_profile_locations_of(struct sw_profile_locations *l, uint32_t node)
 		if (location_end(l, element, &l->stack[n++]) < 0)
 			return -SW_E_NOMEM;
 		element = 0;
+		is_exact = f->flags & SW_PROFILE_SIGNAL;
 	}
 	return (int) n;
 }
@@ -103,8 +106,12 @@ size_t sw_profile_location_lines(const struct sw_profile_locations *l, uint32_t 
 	return n;
 }
 
-uint64_t sw_profile_location_avma(const struct sw_profile *p, const struct sw_profile_frame *f)
+uint64_t sw_profile_location_avma(const struct sw_profile_locations *l, uint32_t id)
 {
-	uint64_t bias = sw_profile_module_at(p, f->module)->bias;
-	return f->flags & SW_PROFILE_AVMA ? f->address : bias + f->address;
+	const struct element *last = element_at(l, l->ends[id - 1] - 1);
+	const struct sw_profile_frame *f = sw_profile_frame_at(l->profile, last->frame);
+	uint64_t avma = f->address;
+	if (!(f->flags & SW_PROFILE_AVMA))
+		avma += sw_profile_module_at(l->profile, f->module)->bias;
+	return avma != 0 && !last->is_exact ? avma - 1 : avma;
 }

@@ -31,7 +31,10 @@ int sw_profile_locations_of(struct sw_profile_locations *locations, uint32_t nod
 size_t sw_profile_location_lines(const struct sw_profile_locations *locations, uint32_t id,
 				 uint32_t *ret_frames, size_t max);
 
-/* The address in the process; 0: none is known. */
-uint64_t sw_profile_location_avma(const struct sw_profile *p, const struct sw_profile_frame *frame);
+/*
+ * The address in the process, in the call that the frame is in: who looks it up finds the line of the call, as both
+ * formats want it. 0: none is known.
+ */
+uint64_t sw_profile_location_avma(const struct sw_profile_locations *locations, uint32_t id);
 
 #endif

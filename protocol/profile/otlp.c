@@ -330,7 +330,7 @@ static void put_location(struct writer *w, struct sw_text *to, uint32_t id)
 		sw_profile_location_lines(&w->locations, id, frames, SW_PROFILE_LOCATION_LINES_MAX);
 	const struct sw_profile_frame *first = sw_profile_frame_at(w->p, frames[0]);
 	sw_proto_int(&w->message, LOCATION_MAPPING, first->module);
-	sw_proto_int(&w->message, LOCATION_ADDRESS, sw_profile_location_avma(w->p, first));
+	sw_proto_int(&w->message, LOCATION_ADDRESS, sw_profile_location_avma(&w->locations, id));
 	for (size_t i = 0; i < n; i++) {
 		const struct sw_profile_frame *f = sw_profile_frame_at(w->p, frames[i]);
 		sw_proto_int(&w->part, LINE_FUNCTION, sw_profile_pool_function(&w->pool, w->p, f));

@@ -458,7 +458,12 @@ TEST(test_locations)
 			    "Queue<int>::pop(int&)");
 	assert_string_equal(sw_profile_text_of(p, sw_profile_frame_at(p, frames[1])->function),
 			    "worker(void*)");
-	assert_int_equal(sw_profile_location_avma(p, sw_profile_frame_at(p, frames[0])), 0x401234);
+	/* The call, not the address behind it that it returns to; the innermost frame is at its pc. */
+	assert_int_equal(sw_profile_location_avma(l, worker), 0x401233);
+	const uint64_t at_futex = sw_profile_location_avma(l, futex);
+	assert_int_equal(sw_profile_location_lines(l, futex, frames, 4), 1);
+	const struct sw_profile_frame *f = sw_profile_frame_at(p, frames[0]);
+	assert_int_equal(at_futex, sw_profile_module_at(p, f->module)->bias + f->address);
 	assert_int_equal(sw_profile_locations_of(l, waiting->node), 2);
 	assert_int_equal(l->stack[0], futex);
 	assert_int_equal(l->n, 2);
