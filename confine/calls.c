@@ -170,9 +170,8 @@ static const struct sw_filter_rule capture_rules[] = {
 	 .also = &priority_of_self},
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),
 	SW_FILTER_ALLOWED(SYS_unshare, 0, CLONE_FILES | CLONE_FS),
-	SW_FILTER_ALLOWED(SYS_pidfd_send_signal, 1, SIGKILL), /* a helper that does not end */
 	/* The lowest real-time priorities for ourselves or a helper; others, which a limit keeps from these, only
-	 * for ourselves. */
+	 * for ourselves. Of other processes only those of the same user whose own limit permits it: sched(7). */
 	SW_FILTER_ALLOWED(SYS_sched_setscheduler, 0, 0),
 	SW_FILTER_ALLOWED(SYS_sched_setscheduler, 1, SCHED_FIFO),
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_PDEATHSIG),
@@ -289,8 +288,38 @@ void sw_calls_add_capture(struct sw_filter *f)
 	static const struct sw_filter_group captures = {capture_calls, SW_ARRAY_SIZE(capture_calls),
 							SECCOMP_RET_ALLOW};
 	sw_filter_add_rules(f, capture_rules, SW_ARRAY_SIZE(capture_rules));
+	sw_calls_add_end(f); /* of a helper */
 	sw_calls_add_capture_bpf(f);
 	sw_filter_add_group(f, &captures);
+}
+
+void sw_calls_add_end(struct sw_filter *f)
+{
+	static const struct sw_filter_rule no_flags = {.argument = 3, .mask = UINT32_MAX},
+					   ends = {.call = SYS_pidfd_send_signal,
+						   .action = SECCOMP_RET_ALLOW,
+						   .argument = 1,
+						   .mask = UINT32_MAX,
+						   .value = SIGKILL,
+						   .also = &no_flags};
+	sw_filter_add(f, &ends);
+}
+
+void sw_calls_add_raise(struct sw_filter *f, const int *signals, size_t n)
+{
+	const struct sw_filter_rule to_us = {.mask = UINT32_MAX, .value = (uint32_t) getpid()};
+	const struct sw_filter_rule rule = {.call = SYS_tgkill,
+					    .action = SECCOMP_RET_ALLOW,
+					    .argument = 2,
+					    .mask = UINT32_MAX,
+					    .also = &to_us};
+	sw_filter_add_values(f, &rule, signals, n);
+}
+
+void sw_calls_add_abort(struct sw_filter *f)
+{
+	static const int own[] = {SIGABRT};
+	sw_calls_add_raise(f, own, SW_ARRAY_SIZE(own));
 }
 
 void sw_calls_add_socket_options(struct sw_filter *f, uint32_t level, const int *options, size_t n)

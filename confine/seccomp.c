@@ -98,14 +98,8 @@ static const struct sw_filter_rule screen_rules[] = {
 static void screen_add(struct sw_filter *f)
 {
 	static const int own[] = {SIGTSTP, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-	const struct sw_filter_rule to_us = {.mask = UINT32_MAX, .value = (uint32_t) getpid()};
 	sw_filter_add_rules(f, screen_rules, SW_ARRAY_SIZE(screen_rules));
-	const struct sw_filter_rule rule = {.call = SYS_tgkill,
-					    .action = SECCOMP_RET_ALLOW,
-					    .argument = 2,
-					    .mask = UINT32_MAX,
-					    .also = &to_us};
-	sw_filter_add_values(f, &rule, own, SW_ARRAY_SIZE(own));
+	sw_calls_add_raise(f, own, SW_ARRAY_SIZE(own));
 }
 
 int sw_seccomp_parser(unsigned more, struct sw_error *err)

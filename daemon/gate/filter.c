@@ -56,7 +56,6 @@ static const struct sw_filter_rule gate_rules[] = {
 	SW_FILTER_ALLOWED(SYS_socket, 0, AF_UNIX),
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_SET_NAME),
 	SW_FILTER_ALLOWED(SYS_clone, 0, THREAD_FLAGS),
-	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 };
 
 int sw_gate_filter_enter(struct sw_error *err)
@@ -72,6 +71,7 @@ int sw_gate_filter_enter(struct sw_error *err)
 	sw_filter_allow_without(&f, SYS_sendto, 3, MSG_FASTOPEN);
 	sw_filter_allow_without(&f, SYS_sendmsg, 2, MSG_FASTOPEN);
 	sw_filter_add_rules(&f, gate_rules, SW_ARRAY_SIZE(gate_rules));
+	sw_calls_add_abort(&f);
 	sw_calls_refuse_clone3(&f);
 	sw_calls_add_socket_options(&f, SOL_SOCKET, own_options, SW_ARRAY_SIZE(own_options));
 	sw_calls_add_socket_options(&f, IPPROTO_TCP, tcp_options, SW_ARRAY_SIZE(tcp_options));

@@ -76,8 +76,6 @@ static const struct sw_filter_rule spawner_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prctl, 0, PR_GET_DUMPABLE),
 	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, PERF_EVENT_IOC_SET_OUTPUT),
-	SW_FILTER_ALLOWED(SYS_kill, 1, SIGKILL), /* a worker, a parser */
-	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 };
 
 /* Commands of bpf(2) that load the programs of events and attach them to trace points: libwalk/iterate/calls.c and the loaders of
@@ -127,7 +125,6 @@ static const uint32_t broker_calls[] = {
 	SYS_close_range,
 	/* processes */
 	SYS_pidfd_open,
-	SYS_pidfd_send_signal,
 	SYS_waitid,
 	SYS_wait4,
 	/* the store */
@@ -185,7 +182,6 @@ static const struct sw_filter_rule broker_rules[] = {
 	SW_FILTER_ALLOWED(SYS_prlimit64, 0, 0),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
 	SW_FILTER_ALLOWED(SYS_ioctl, 1, FIONREAD),
-	SW_FILTER_ALLOWED(SYS_tgkill, 2, SIGABRT),
 	/* Libraries that look users up are loaded: memory is executable or writable. */
 	{.call = SYS_mmap, .action = SECCOMP_RET_ALLOW, .argument = 2, .mask = PROT_WRITE},
 	{.call = SYS_openat, .action = SECCOMP_RET_ALLOW},
@@ -208,6 +204,8 @@ int sw_seccomp_broker(struct sw_error *err)
 	sw_filter_add_rules(&f, broker_rules, SW_ARRAY_SIZE(broker_rules));
 	sw_calls_add_socket_options(&f, SOL_SOCKET, broker_options, SW_ARRAY_SIZE(broker_options));
 	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
+	sw_calls_add_end(&f); /* of a worker */
+	sw_calls_add_abort(&f);
 	sw_calls_refuse_clone3(&f);
 	sw_calls_add_harmful(&f);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
@@ -238,6 +236,7 @@ int sw_seccomp_spawner(bool programs, struct sw_error *err)
 	sw_calls_add_own(&f);
 	sw_calls_add_reading(&f);
 	sw_filter_add_rules(&f, spawner_rules, SW_ARRAY_SIZE(spawner_rules));
+	sw_calls_add_abort(&f);
 	sw_filter_add_group(&f, &calls);
 	sw_filter_allow_without(&f, SYS_clone, 0, NEW_NAMESPACES);
 	sw_filter_add_bits(&f, SYS_openat, 2, making, SECCOMP_RET_KILL_PROCESS);

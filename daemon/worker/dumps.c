@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
@@ -136,9 +137,11 @@ static void parser_end(struct dumps *d)
 		return;
 	(void) close(d->parser.to_fd);
 	(void) close(d->parser.from_fd);
-	(void) kill(d->parser.pid, SIGKILL); /* our child, not waited for */
+	/* Or it has ended. kill(2) is refused to workers. */
+	(void) syscall(SYS_pidfd_send_signal, d->parser.pidfd, SIGKILL, NULL, 0);
 	while (waitpid(d->parser.pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	sw_close_p(&d->parser.pidfd);
 	d->parser.pid = 0;
 }
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { NS_PER_S = 1000000000 };
@@ -176,8 +177,23 @@ int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err)
 	(void) close(parser ? from[0] : from[1]); /* likewise */
 	if (parser && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != self))
 		_exit(1);
-	*ret = parser ? (struct sw_parser_child){.to_fd = from[1], .from_fd = to[0]}
-		      : (struct sw_parser_child){pid, .to_fd = to[1], .from_fd = from[0]};
+	if (parser) {
+		*ret = (struct sw_parser_child){.to_fd = from[1],
+						.from_fd = to[0],
+						.pidfd = -EBADF};
+		return 0;
+	}
+	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0) {
+		int r = sw_fail_errno(err, SW_E_LIMIT, "cannot hold on to a parser");
+		(void) close(to[1]);   /* it ends when it reads */
+		(void) close(from[0]); /* or writes */
+		return r;
+	}
+	*ret = (struct sw_parser_child){.pid = pid,
+					.to_fd = to[1],
+					.from_fd = from[0],
+					.pidfd = pidfd};
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct sw_parser {
 struct sw_parser_child {
 	pid_t pid; /* 0: this is the parser */
 	int to_fd, from_fd;
+	int pidfd; /* of the parser, in the worker */
 };
 
 /* Returns 0 in both processes, or -SW_E_LIMIT: then there is neither a process nor a pipe. The parser ends with

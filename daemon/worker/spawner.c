@@ -92,7 +92,7 @@ int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, str
 		return r;
 	}
 	s.pidfd = (int) syscall(SYS_pidfd_open, s.pid, 0);
-	if (s.pidfd < 0)
+	if (s.pidfd < 0) /* it ends with its socket */
 		r = sw_fail_errno(err, SW_E_IO, "pidfd_open");
 	if (r == 0)
 		r = answer_wait(&s, 0, START_MS, 0, none, &a, err);
@@ -134,11 +134,13 @@ void sw_spawner_stop(struct sw_spawner *spawner)
 	struct pollfd end = {.fd = spawner->pidfd, .events = POLLIN};
 	sw_close_p(&spawner->fd);
 	/* The workers die with the spawner. */
-	if (spawner->pid > 0 && (spawner->pidfd < 0 || poll(&end, 1, END_MS) <= 0))
-		(void) kill(spawner->pid, SIGKILL); /* ours, not yet waited for */
+	if (spawner->pidfd >= 0 && poll(&end, 1, END_MS) <= 0) {
+		(void) syscall(SYS_pidfd_send_signal, spawner->pidfd, SIGKILL, NULL,
+			       0); /* or it has ended. kill(2) is refused to the broker */
+		(void) poll(&end, 1, END_MS); /* else it is left to init */
+	}
 	if (spawner->pid > 0)
-		while (waitpid(spawner->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		(void) waitpid(spawner->pid, NULL, spawner->pidfd >= 0 ? WNOHANG : 0);
 	sw_close_p(&spawner->pidfd);
 	*spawner = (struct sw_spawner){.fd = -EBADF, .pidfd = -EBADF};
 }

@@ -145,7 +145,10 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a worker's stream");
 	size_t moved = moved_choose(s, request);
+	/* Kept for the worker's descriptor: a number of a process is not enough to end it by. */
+	int reserved_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	pid_t self = getpid(), pid = fork();
+	(void) close(reserved_fd);
 	if (pid == 0) {
 		(void) close(pair[0]);
 		given->stream = pair[1];
@@ -166,8 +169,7 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0) {
 		int r = sw_fail_errno(err, SW_E_LIMIT, "cannot hold on to a worker");
-		(void) kill(pid, SIGKILL); /* ours, not yet waited for: the pid is right */
-		(void) close(pair[0]);
+		(void) close(pair[0]); /* it ends when it writes */
 		return r;
 	}
 	fds[0] = pidfd;

@@ -167,12 +167,22 @@ def daemon_killed(tap):
 
 
 def only_spawner(tap):
-    """A daemon whose spawner is gone ends, with a status that is a failure for service managers."""
+    """A daemon whose spawner is gone ends, with a status that is a failure for service managers. One whose spawner does not
+    end takes it along."""
     with Daemon() as daemon:
         kill(daemon.spawner)
         status = daemon.process.wait(60)
         tap.check(status > 0, "the spawner is killed: the daemon ends, and says so", status)
         tap.check("spawner" in daemon.log(), "in its log, too", daemon.log())
+    with Daemon() as daemon:
+        spawner, began = daemon.spawner, time.monotonic()
+        os.kill(spawner, signal.SIGSTOP)
+        try:
+            tap.equal((daemon.stop(), ended(spawner)), (0, True), "the spawner is stopped: the daemon ends all the same")
+            tap.check(time.monotonic() - began < 30, "within seconds", time.monotonic() - began)
+        finally:
+            if not ended(spawner):
+                os.kill(spawner, signal.SIGKILL)
 
 
 def gate_killed(tap):

@@ -49,7 +49,7 @@ DANGEROUS = [
     ("connect", 1, "%0200" + "1f90" + "7f000001" + "00" * 8, 16), ("bind", 1, "%0200" + "00" * 14, 16), ("listen", 1, 1),
     ("accept4", 1, 0, 0, 0), ("sendto", 1, "@x", 1, 0, 0, 0), ("sendmsg", 1, MESSAGE, 0), ("sendmmsg", 1, MESSAGE, 1, 0),
     ("recvmsg", 1, MESSAGE, 0), ("setsockopt", 1, 1, 26, ZEROS, 16),
-    ("pidfd_open", TARGET, 0), ("pidfd_getfd", 0, 0, 0), ("pidfd_send_signal", 0, 10, 0, 0),
+    ("pidfd_open", TARGET, 0), ("pidfd_getfd", 0, 0, 0), ("pidfd_send_signal", 0, 10, 0, 0), ("pidfd_send_signal", 0, 9, 0, 4),
     ("kill", TARGET, 10), ("kill", TARGET, 9), ("tkill", TARGET, 10), ("tgkill", TARGET, TARGET, 10),
     ("tgkill", TARGET, TARGET, 6),
     ("rt_sigqueueinfo", TARGET, 10, ZEROS), ("rt_tgsigqueueinfo", TARGET, TARGET, 10, ZEROS),
@@ -98,7 +98,7 @@ DANGEROUS = [
 # Dangerous calls that pass, as they are a role's work. Nothing is asked of "commands", which has a list of what is refused.
 FILES = {"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat"}
 SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer"}
-SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "kill 0x9", "tgkill 0x6", "prctl 0x4", "perf_event_open",
+SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "prctl 0x4", "perf_event_open",
                      "clone 0x11"}
 PERMITTED = {
     "parser": set(), "dump": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES, "sample": SAMPLES,
@@ -106,8 +106,8 @@ PERMITTED = {
     "host": SAMPLES | {"pidfd_open"},
     "spawner": SPAWNER, "programs": SPAWNER | {"bpf 0x0", "bpf 0x2", "bpf 0x5"},
     "broker": FILES - {"linkat"} | {"socket 0x1", "socketpair", "connect", "accept4", "sendto", "sendmsg", "recvmsg",
-                                    "pidfd_open", "pidfd_send_signal", "tgkill 0x6", "memfd_create", "clone 0x11", "setitimer"},
-    "gate": {"socket 0x1", "connect", "accept4", "sendto", "sendmsg", "recvmsg", "tgkill 0x6"},
+                                    "pidfd_open", "memfd_create", "clone 0x11", "setitimer"},
+    "gate": {"socket 0x1", "connect", "accept4", "sendto", "sendmsg", "recvmsg"},
 }
 # Which argument tells apart calls that are there several times.
 TOLD_BY = {"ptrace": 1, "kill": 2, "tgkill": 3, "prctl": 1, "clone": 1, "socket": 1, "bpf": 1}

@@ -16,6 +16,13 @@ void sw_calls_add_reading(struct sw_filter *filter);
 void sw_calls_add_capture(struct sw_filter *filter);
 /* Allows bpf(2) as captures do: with other commands than the needed ones it fails with EPERM. */
 void sw_calls_add_capture_bpf(struct sw_filter *filter);
+/* Allows SIGKILL by a descriptor of a process, and no group of processes (linux v6.9, PIDFD_SIGNAL_PROCESS_GROUP). */
+void sw_calls_add_end(struct sw_filter *filter);
+/* Allows the calling process to send itself these signals. In its children the call fails: their numbers are not known
+ * yet. */
+void sw_calls_add_raise(struct sw_filter *filter, const int *signals, size_t n);
+/* Allows abort(3) so. Its children end by SIGSEGV in abort(), which is its last resort. */
+void sw_calls_add_abort(struct sw_filter *filter);
 /* Allows setsockopt(2) with these options of a level. Others attach programs to sockets, or bind them elsewhere. */
 void sw_calls_add_socket_options(struct sw_filter *filter, uint32_t level, const int *options,
 				 size_t n);

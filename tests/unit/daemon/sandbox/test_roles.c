@@ -14,6 +14,7 @@
 #include <grp.h>
 #include <linux/bpf.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <sched.h>
 #include <signal.h>
@@ -36,7 +37,8 @@ enum {
 	MEMORY_MIB = 64,
 	MIB = 1 << 20,
 	NAMES_MS = 3000,
-	FCHMODAT2 = 452
+	FCHMODAT2 = 452,
+	PATIENCE_MS = 1000
 };
 
 static int status_of(void (*child)(void))
@@ -668,6 +670,51 @@ static void child_broker_works(void)
 	if (pid == 0)
 		_exit(FINE);
 	MUST(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+/* Signals go to the process itself alone; to a child only by its descriptor, to end it. */
+static void signals_are_own(void)
+{
+	int status;
+	pid_t pid = fork();
+	MUST(pid >= 0);
+	if (pid == 0)
+		for (;;)
+			(void) poll(NULL, 0, PATIENCE_MS);
+	MUST(kill(pid, SIGKILL) < 0 && errno == EPERM);
+	MUST(syscall(SYS_tgkill, pid, pid, SIGABRT) < 0 && errno == EPERM);
+	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
+	MUST(pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0) < 0);
+	MUST(syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 1U << 2) < 0 && errno == EPERM);
+	MUST(syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0) == 0);
+	MUST(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	(void) signal(SIGSEGV, SIG_DFL); /* a sanitizer's */
+	pid = fork();
+	if (pid == 0)
+		abort();
+	MUST(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	abort();
+}
+
+static void child_broker_signals(void)
+{
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(sw_sandbox_broker(&config, NULL) == 0);
+	signals_are_own();
+}
+
+static void child_spawner_signals(void)
+{
+	config = (struct sw_config){.user = (char *) "nobody"};
+	MUST(spawner_filtered(NULL) == 0);
+	signals_are_own();
+}
+
+TEST(test_signals)
+{
+	int broker = status_of(child_broker_signals), spawner = status_of(child_spawner_signals);
+	assert_true(WIFSIGNALED(broker) && WTERMSIG(broker) == SIGABRT);
+	assert_true(WIFSIGNALED(spawner) && WTERMSIG(spawner) == SIGABRT);
 }
 
 static long broker_call[2];
