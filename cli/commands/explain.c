@@ -232,7 +232,10 @@ static int explain_lock(const struct sw_options *options, const char *about,
 	}
 	if (r < 0)
 		return sw_complain_error(about, &err);
-	(void) fwrite(text, 1, size, stdout); /* main() checks at the end */
+	if (!sw_print(stdout, text, size)) {
+		(void) sw_fail_nomem(&err);
+		return sw_complain_error(about, &err);
+	}
 	return report->complete ? SW_STATUS_COMPLETE : SW_STATUS_MISSING;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Everything that is said on standard error. */
+#include "common/ascii.h"
 #include "common/complain.h"
 #include "common/json_text.h"
 #include "cleanup.h"
@@ -17,6 +18,7 @@ enum { WARNINGS_SHOWN = 10 };
 
 /* Wart: set once, before the command line is parsed. Each place that complains would have to be told, else. */
 static bool as_json;
+static bool ascii_out, ascii_err; /* likewise: sw_ascii_only() */
 
 int sw_status_worse(int a, int b)
 {
@@ -55,15 +57,31 @@ static void put_visible(FILE *to, const char *s, bool keep_newlines)
 			     to);
 }
 
+bool sw_print(FILE *to, const char *text, size_t size)
+{
+	sw_cleanup(sw_text_deinit) struct sw_text plain = {0};
+	if (to == stderr ? ascii_err : ascii_out) {
+		sw_ascii_append(&plain, text, size);
+		text = plain.data;
+		size = plain.size;
+	}
+	if (!plain.failed && size > 0)
+		(void) fwrite(text, 1, size, to); /* main() checks at the end */
+	return !plain.failed;
+}
+
+/* False: there is no memory for it. */
+static bool print_text(FILE *to, const struct sw_text *text)
+{
+	return !text->failed && sw_print(to, text->data, text->size);
+}
+
 void sw_print_visible(FILE *to, const char *text)
 {
-	struct sw_text visible = {0};
+	sw_cleanup(sw_text_deinit) struct sw_text visible = {0};
 	append_visible(&visible, text, true);
-	if (visible.failed)
+	if (!print_text(to, &visible))
 		put_visible(to, text, true);
-	else if (visible.size > 0)
-		(void) fwrite(visible.data, 1, visible.size, to); /* main() checks at the end */
-	sw_text_deinit(&visible);
 }
 
 static bool is_pid(const char *about)
@@ -182,16 +200,15 @@ static bool complain_as_json(const char *about, const char *message, const char 
 {
 	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
 	line_as_json(&line, about, message, code, remedy);
-	if (line.failed)
-		return false;
-	(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
-	return true;
+	return print_text(stderr, &line);
 }
 
 void sw_complain_begin(int argc, char *const argv[])
 {
 	static const char long_name[] = "--format";
 	as_json = false;
+	ascii_out = sw_ascii_only(STDOUT_FILENO);
+	ascii_err = sw_ascii_only(STDERR_FILENO);
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : "";
 		bool names_next = strcmp(word, long_name) == 0 || strcmp(word, "-f") == 0;
@@ -209,9 +226,9 @@ void sw_complain(const char *about, const char *message, const char *code, const
 {
 	sw_cleanup(sw_text_deinit) struct sw_text line = {0};
 	sw_complain_line(&line, about, message, code, remedy);
-	if (!line.failed)
-		(void) fwrite(line.data, 1, line.size, stderr); /* nowhere left to complain */
-	else if (as_json)
+	if (print_text(stderr, &line))
+		return;
+	if (as_json)
 		complain_plainly_as_json(about, without_about(message, about), code, remedy);
 	else
 		complain_plainly(about, without_about(message, about), code, remedy);

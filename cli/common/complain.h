@@ -33,6 +33,8 @@ void sw_complain(const char *about, const char *message, const char *code, const
 /* Appends that line. ret->failed: there is no memory for it. */
 void sw_complain_line(struct sw_text *ret, const char *about, const char *message, const char *code,
 		      const char *remedy);
+/* Writes it as the terminal can show it: see common/ascii.h. False: there is no memory for it. */
+bool sw_print(FILE *to, const char *text, size_t size);
 /* Names come from outside: nothing in them may reach a terminal as a command. Newlines stay. */
 void sw_print_visible(FILE *to, const char *text);
 

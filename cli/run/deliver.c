@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/deliver.h"
 #include "cleanup.h"
+#include "common/ascii.h"
 #include "common/complain.h"
 #include "run/sandbox.h"
 #include "errors.h"
@@ -24,10 +25,12 @@ bool sw_delivery_color(const struct sw_options *o, const char *path, int fd)
 /* The columns of the terminal; 0: files and pipes have no width. */
 static size_t terminal_columns(const char *path)
 {
+	enum { WIDER = 2 }; /* "..." than the one character of a line that is cut */
 	struct winsize size;
-	return path == NULL && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
-		       ? size.ws_col
-		       : 0;
+	if (path != NULL || !isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
+		return 0;
+	return size.ws_col > WIDER && sw_ascii_only(STDOUT_FILENO) ? size.ws_col - WIDER
+								   : size.ws_col;
 }
 
 int sw_delivery_begin(struct sw_delivery *ret, const struct sw_options *options,

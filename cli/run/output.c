@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/output.h"
 #include "cleanup.h"
+#include "common/ascii.h"
 #include "errors.h"
 #include "own_way.h"
 #include "parts.h"
@@ -119,8 +120,10 @@ static int open_named(struct sw_output *out, struct sw_error *err)
 int sw_output_open(struct sw_output *ret, const char *path, struct sw_error *err)
 {
 	*ret = (struct sw_output){.fd = STDOUT_FILENO, .directory_fd = -EBADF, .direct = true};
-	if (path == NULL || strcmp(path, "-") == 0)
+	if (path == NULL || strcmp(path, "-") == 0) {
+		ret->ascii = sw_ascii_only(ret->fd);
 		return 0;
+	}
 	ret->path = path;
 	if (is_of_other_root(path)) {
 		ret->fd = -EBADF;
@@ -156,14 +159,8 @@ static bool wait_writable(int fd)
 	return poll(&p, 1, -1) >= 0 || errno == EINTR;
 }
 
-int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
+static int write_all(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
 {
-	if (out->take != NULL)
-		return out->take(out->take_arg, data, size, err);
-	if (out->memory != NULL) {
-		sw_text_append(out->memory, data, size);
-		return out->memory->failed ? sw_fail_nomem(err) : 0;
-	}
 	while (size > 0 && !out->reader_gone) {
 		ssize_t n = write(out->fd, data, size);
 		if (n < 0 && errno == EINTR)
@@ -180,6 +177,21 @@ int sw_output_write(struct sw_output *out, const char *data, size_t size, struct
 		size -= (size_t) n;
 	}
 	return 0;
+}
+
+int sw_output_write(struct sw_output *out, const char *data, size_t size, struct sw_error *err)
+{
+	if (out->take != NULL)
+		return out->take(out->take_arg, data, size, err);
+	if (out->memory != NULL) {
+		sw_text_append(out->memory, data, size);
+		return out->memory->failed ? sw_fail_nomem(err) : 0;
+	}
+	if (!out->ascii)
+		return write_all(out, data, size, err);
+	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	sw_ascii_append(&text, data, size);
+	return text.failed ? sw_fail_nomem(err) : write_all(out, text.data, text.size, err);
 }
 
 /* Gives a name to a file that has none. */

@@ -29,6 +29,7 @@ struct sw_output {
 	void *take_arg;                    /* borrowed */
 	bool unnamed;                      /* fd has no name yet (O_TMPFILE) */
 	bool direct;                       /* a device or pipe: written as it is */
+	bool ascii;                        /* a terminal that shows no UTF-8 */
 	bool reader_gone;                  /* EPIPE: whoever read has read enough */
 	pid_t placer;                      /* the child of sw_output_entrust(); 0: none */
 	int placer_fd;                     /* owned: it is told there; meaningless without it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "top/terminal.h"
+#include "common/ascii.h"
 #include "errors.h"
 
 #include <errno.h>
@@ -114,6 +115,7 @@ int sw_terminal_open(struct sw_terminal *ret, struct sw_error *err)
 	ret->fd = open("/proc/self/fd/1", O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (ret->fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "the terminal cannot be opened");
+	ret->ascii = sw_ascii_only(ret->fd);
 	struct sigaction action = {.sa_handler = on_fault};
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		(void) sigaction(faults[i], &action, &before_fault[i]); /* fails for bad numbers */
@@ -162,7 +164,10 @@ void sw_terminal_draw(struct sw_terminal *t, const struct sw_text *lines, size_t
 		size_t size = strcspn(line, "\n");
 		if (i == head)
 			pend(t, "\033[7m", 4);
-		pend(t, line, size);
+		if (t->ascii)
+			sw_ascii_append(&t->pending, line, size);
+		else
+			pend(t, line, size);
 		pend(t, "\033[K\033[m", 6);
 		line = line[size] == '\n' ? line + size + 1 : NULL;
 		if (line != NULL)

@@ -32,6 +32,7 @@ struct sw_terminal {
 	struct termios before;
 	int fd;      /* owned: a descriptor of its own, so that writing never waits */
 	bool active; /* the screen is ours */
+	bool ascii;  /* it shows no UTF-8 */
 	size_t rows, columns;
 	struct sw_text pending; /* what the terminal did not take yet */
 	size_t written;         /* bytes of pending */

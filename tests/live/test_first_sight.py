@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 5s
+# tier: gate 10s
 """The first text that a user sees fits into a terminal of 80 columns: the help of every program and of every command,
-the manual pages as man and mandoc print them; and a list without dumps says so.
+the manual pages as man and mandoc print them; text on a terminal that shows no UTF-8 is ASCII; and a list without dumps says
+so.
 """
 import os
+import pty
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
 from daemon import Daemon  # noqa: E402
-from harness import BUILD, Tap, Target, snapwalk, tool  # noqa: E402
+from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, snapwalk, tool  # noqa: E402
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 PROGRAMS = ("snapwalk", "snapwalkd", "snapwalk-gate")
@@ -70,6 +73,38 @@ def test_pages(tap):
                 tap.check(before.count("\n") <= 20, f"{name} {title}: examples on the first screen", before)
 
 
+def on_terminal(locale, *words):
+    """(status, bytes) of a command on a terminal of that locale."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ.update(LC_ALL=locale, TERM="xterm")
+        os.execv(SNAPWALK, [SNAPWALK, *map(str, words)])
+    said = b""
+    with open(terminal, "rb", buffering=0) as file:
+        try:
+            while part := file.read(65536):
+                said += part
+        except OSError:  # it has ended
+            pass
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
+
+
+def test_locale(tap):
+    """A terminal whose locale is not of UTF-8 is given ASCII; what is not a terminal, UTF-8."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "größe")
+        os.symlink(os.path.join(TARGETS, "threads"), program)
+        with Target("größe", "2", path=program) as target:
+            for mark, word, *words in (("·", b"|", "dump", target.pid), ("·", b"|", "sample", target.pid, "-d", "1"),
+                                       ("größe", b"gr??e", "top", target.pid, "--count", "1")):
+                status, said = on_terminal("C.UTF-8", *words)
+                tap.check(status == 0 and mark in said.decode(), f"{words[0]}, UTF-8: as it is", said)
+                status, said = on_terminal("C", *words)
+                tap.check(status == 0 and word in said and said.isascii(), f"{words[0]}, locale C: ASCII", said)
+            result = subprocess.run([SNAPWALK, str(target.pid)], capture_output=True, env=dict(os.environ, LC_ALL="C"), timeout=60)
+            tap.check("·" in result.stdout.decode(), "a pipe, locale C: UTF-8", result.stdout)
+
+
 def test_empty_list(tap):
     with Daemon() as daemon, Target("threads", "2") as target, Target("threads", "2") as other:
         def listed(*words):
@@ -94,4 +129,4 @@ def test_empty_list(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(test_help, test_pages, test_empty_list)
+    Tap.main(test_help, test_pages, test_locale, test_empty_list)

@@ -55,7 +55,7 @@ class Top:
         self.lines = []
         self.process = subprocess.Popen([sys.executable, "-c", SHELL, SNAPWALK, "top", *map(str, args)], stdin=slave,
                                         stdout=slave, stderr=slave, cwd=cwd, start_new_session=True,
-                                        env={**os.environ, "TERM": "xterm"})
+                                        env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
         self.pid = wait_until(self.command, "the command")
 
     def command(self):
