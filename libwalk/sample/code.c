@@ -89,12 +89,13 @@ enum look {
 static enum look look(struct sw_sample_code *code, const struct sw_target *target, bool first,
 		      int64_t every_ns, struct sw_text *maps)
 {
-	int64_t now_ns = sw_clock_ns();
-	if (!first && now_ns - code->looked_ns < every_ns)
+	int64_t now_ns = sw_clock_ns(), since_ns = now_ns - code->looked_ns;
+	bool asked = code->asked && !code->in_vain && since_ns >= SW_SAMPLE_CODE_NS;
+	if (!first && !asked && since_ns < every_ns)
 		return LOOK_SAME;
 	uint64_t pages = size_now(target);
 	code->looked_ns = now_ns;
-	if (!first && pages == code->size_pages)
+	if (!first && !code->asked && pages == code->size_pages)
 		return LOOK_SAME;
 	sw_cleanup(sw_close_p) int fd = sw_target_live_fd(target);
 	if (fd < 0 || sw_text_read_at(maps, fd, "maps", MAPS_TEXT_MAX) < 0)
@@ -113,7 +114,14 @@ bool sw_sample_code_is_other(struct sw_sample_code *code, const struct sw_target
 	uint64_t hash = code_hash(text.data, text.size);
 	bool other = code->hash != 0 && code->hash != hash;
 	code->hash = hash;
+	code->in_vain = code->asked && !other;
+	code->asked = false;
 	return other || is_announced(&text, base);
+}
+
+void sw_sample_code_ask(struct sw_sample_code *code)
+{
+	code->asked = true;
 }
 
 bool sw_sample_code_is_announced(struct sw_sample_code *code, const struct sw_target *target,

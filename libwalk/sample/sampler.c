@@ -47,6 +47,7 @@ struct sw_sampler {
 	bool fixed;               /* by nothing else */
 	struct sw_handed handed;
 	struct sw_sample_code code;
+	bool code_is_other; /* than that of snap */
 
 	struct sw_sample_change *changes; /* owned */
 	size_t n_changes, changes_max;
@@ -132,8 +133,20 @@ int sw_sampler_create_lent(struct sw_context *ctx, struct sw_target *target,
 	return 0;
 }
 
+/* Threads whose stacks ended in code that the maps did not have are read again, though they may not run. */
+static void unknown_read_again(struct sw_sampler *s)
+{
+	for (size_t i = 0; i < s->table.n; i++) {
+		struct sw_sample_thread *t = &s->table.threads[i];
+		t->stale |= t->unknown_code;
+		t->unknown_code = false;
+	}
+}
+
 static void base_drop(struct sw_sampler *s)
 {
+	unknown_read_again(s);
+	s->code_is_other = false;
 	sw_light_destroy(s->light);
 	s->light = NULL;
 	sw_snapshot_destroy(s->snap);
@@ -162,6 +175,15 @@ void sw_sampler_set_stop(struct sw_sampler *s, enum sw_stop_mode stop)
 	s->options.blocked_only &= stop == SW_STOP_NEVER;
 	if (s->light != NULL)
 		sw_light_set_stop(s->light, stop);
+}
+
+void sw_sampler_note_unknown_code(struct sw_sampler *s, pid_t tid)
+{
+	size_t slot = sw_sample_table_find(&s->table, tid, 0);
+	if (slot == SIZE_MAX || s->light == NULL)
+		return;
+	s->table.threads[slot].unknown_code = true;
+	sw_sample_code_ask(&s->code);
 }
 
 const char *sw_sampler_refused(const struct sw_sampler *s)
@@ -296,6 +318,7 @@ static int change_note(struct sw_sampler *s, pid_t tid, const char *comm, int re
 	if (change == NULL)
 		return -SW_E_NOMEM;
 	t->stale = reason == SW_E_RUNNING || reason == SW_E_STOP_TIMEOUT; /* once more, then */
+	t->unknown_code = false;
 	change->reason = reason;
 	(void) snprintf(change->comm, sizeof(change->comm), "%s", comm); /* as long as that */
 	return 0;
@@ -498,7 +521,7 @@ static int read_light(struct sw_sampler *s, struct sw_sample *ret, struct sw_err
 {
 	struct sw_light_result got;
 	if (s->light == NULL || s->n_wanted > sw_light_capacity(s->light) || s->new_program ||
-	    sw_sample_code_is_other(&s->code, s->target, s->snap))
+	    s->code_is_other || sw_sample_code_is_other(&s->code, s->target, s->snap))
 		return 0;
 	int r = sw_light_read(s->light, s->wanted, s->n_wanted, &got, err);
 	ret->n_stopped = got.n_stopped;
@@ -539,8 +562,19 @@ static int running_note(struct sw_sampler *s, struct sw_error *err)
 	return 0;
 }
 
+/* Before it is known who moved: nobody may have. */
+static void asked_look(struct sw_sampler *s)
+{
+	if (!s->code.asked || s->light == NULL ||
+	    !sw_sample_code_is_other(&s->code, s->target, s->snap))
+		return;
+	s->code_is_other = s->passes.all_wanted = true;
+	unknown_read_again(s);
+}
+
 static int sample_moved(struct sw_sampler *s, struct sw_sample *ret, struct sw_error *err)
 {
+	asked_look(s);
 	int r = moved_find(s, err);
 	if (r < 0 || s->n_wanted == 0)
 		return r;

@@ -12,6 +12,7 @@
 struct sw_sample_thread {
 	bool used;
 	bool stale; /* its stack was not had since it ran: it is read although it did not run again */
+	bool unknown_code; /* its stack ended in code that the maps did not have */
 	enum sw_activity activity;
 	pid_t tid;
 	uint64_t start_ns; /* 0: unknown */

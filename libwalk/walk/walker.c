@@ -56,8 +56,9 @@ struct sw_walker {
 	const struct sw_map *map;      /* the last one found: code is where it was before */
 	enum sw_end end;
 	const char *why;
-	bool scanning; /* the walk has ended, but is to go on */
-	bool guessed;  /* a frame was, and none has been proven since */
+	bool scanning;     /* the walk has ended, but is to go on */
+	bool guessed;      /* a frame was, and none has been proven since */
+	bool unknown_code; /* sw_walk.unknown_code */
 	bool failed_nomem;
 	bool of_one;             /* memory is what the copy of one thread has */
 	struct sw_read_log *log; /* borrowed: what the walk is told is noted there; NULL: nowhere */
@@ -353,6 +354,7 @@ static bool step_accept(struct sw_walker *w, const struct sw_active *active,
 	} else if (!s->callee_signal && (map == NULL || !(map->prot & SW_MAP_EXEC)) &&
 		   !is_written_code(w, s->regs.pc_avma - !exact_pc)) {
 		finish(w, SW_END_BAD_UNWIND_INFO, "the return address is not in executable memory");
+		w->unknown_code = true;
 		return false;
 	}
 	/* Here, not before the step: a stack that ends at the limit is whole. */
@@ -653,7 +655,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	w->n_left_out = 0;
 	w->switches = 0;
 	w->without = w->n_without = 0;
-	w->guessed = false;
+	w->guessed = w->unknown_code = false;
 	w->why = w->cut_why = NULL;
 	w->end = SW_END_INTERNAL;
 	cursor_aim(w, &thread->regs, first.flags & SW_FRAME_EXACT_PC);
@@ -685,6 +687,7 @@ static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, stru
 	walk->n_left_out = w->n_left_out;
 	walk->end = w->end;
 	walk->why = w->why;
+	walk->unknown_code = w->unknown_code;
 	walk->n_frames = w->n_frames;
 	walk->frames = keep(w, w->frames, w->n_frames * sizeof(*w->frames));
 	w->walks->live_reads += w->memory.live_reads;

@@ -164,10 +164,20 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 	r->n_threads = sample->n_threads;
 }
 
+/* Maps of an earlier sample may not have code that was made executable since. */
+static void unknown_code_note(struct sw_recorder *r, const struct sw_walks *walks)
+{
+	for (size_t i = 0; walks != NULL && r->sampler != NULL && i < walks->n_walks; i++)
+		if (walks->walks[i].unknown_code && walks->walks[i].thread != NULL)
+			sw_sampler_note_unknown_code(r->sampler, walks->walks[i].thread->tid);
+}
+
 static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)
 {
 	sw_cleanup(sw_recorder_found_deinit) struct sw_recorder_found f = {0};
 	int code = sw_recorder_find(r, sample, SW_BY_SAMPLER, &f, err);
+	if (code == 0)
+		unknown_code_note(r, f.walks);
 	if (code == 0)
 		code = sw_recorder_note(r, sample, f.walks, f.rows, f.fresh, err);
 	if (code == 0)

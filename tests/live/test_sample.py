@@ -250,6 +250,18 @@ def without_stops_of_what_comes(tap):
                   count_of(result, "work_three") > 0, "no stops: other code comes, and is sampled as ever", result)
 
 
+def code_that_comes(tap):
+    """Code that is made executable changes no size of the memory: the walks that end there have the maps read again, and the
+    thread, too, which runs once in 20 samples."""
+    if without_stops_refused(tap, "code that is made executable"):
+        return
+    with Target("late_code") as target:
+        found = counts(sampled(target, "--format", "folded").stdout)
+    cut = sum(n for stack, n in found.items() if "[cut: " in stack)
+    tap.check(len([stack for stack in found if ";late" in stack and "[cut: " not in stack]) > 1 and cut < sum(found.values()) / 4,
+              "code that is made executable: it is known soon after", found)
+
+
 def unread(result):
     """A thread that ran while it was to be read, and was not stopped in time: more of them on a loaded machine."""
     found = re.search(r"^(\d+) stacks? of threads that ran could not be read", result.stderr, re.M)
@@ -434,4 +446,4 @@ def burst(tap):
 
 if __name__ == "__main__":
     Tap.main([burst, every_thread_counts, off_cpu, cpu_time_of_what_comes, without_stops_of_others, without_events,
-              without_stops_of_what_comes, load_limit, until_told, threads_and_programs, several])
+              without_stops_of_what_comes, code_that_comes, load_limit, until_told, threads_and_programs, several])

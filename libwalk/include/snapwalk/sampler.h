@@ -115,6 +115,12 @@ SW_PUBLIC void sw_sampler_set_stop(struct sw_sampler *series, enum sw_stop_mode 
 SW_PUBLIC int sw_sampler_next(struct sw_sampler *series, struct sw_sample *ret,
 			      struct sw_error *err);
 /**
+ * The walk of a thread of the last sample ended at code that the sample's maps do not have (sw_walk.unknown_code). Where the
+ * sample has them from an earlier one (sw_sample.light), they are compared with the process soon, and if it has other code by
+ * then, the thread is read again, though it may not run.
+ */
+SW_PUBLIC void sw_sampler_note_unknown_code(struct sw_sampler *series, pid_t tid);
+/**
  * Threads that do not run are read by recipes of their runtimes, where these have such, once a sample was taken: that
  * takes a fraction of the time. Only with blocked_only, and not in two processes: what is constant is read from the
  * running process while the sample is walked and named.

@@ -94,6 +94,39 @@ TEST(test_changes)
 	directory_remove();
 }
 
+/* Walks came to code that the maps do not have, which changes no size. */
+TEST(test_asked)
+{
+	static const char later[] = "400000-401000 r--p 00000000 08:01 7 /bin/a\n";
+	directory_make();
+	assert_int_equal(reads_of(CODE, "10 1", false), 1);
+	maps_write(later, "10 1");
+	sw_sample_code_ask(&code);
+	n_read = 0;
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS / 2; /* too early */
+	assert_false(sw_sample_code_is_other(&code, &target, base));
+	assert_int_equal(n_read, 0);
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS / 2;
+	assert_true(sw_sample_code_is_other(&code, &target, base));
+	assert_int_equal(n_read, 1);
+	/* The question is answered. */
+	assert_int_equal(reads_of(CODE, "10 1", false), 0);
+	assert_int_equal(reads_of(later, "11 1", false), 1);
+	/* Asked in vain: the next time is a second later. */
+	sw_sample_code_ask(&code);
+	assert_int_equal(reads_of(later, "11 1", false), 1);
+	sw_sample_code_ask(&code);
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
+	assert_false(sw_sample_code_is_other(&code, &target, base));
+	assert_int_equal(n_read, 1);
+	assert_int_equal(reads_of(CODE, "11 1", true), 1);
+	sw_sample_code_ask(&code);
+	maps_write(later, "11 1");
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
+	assert_true(sw_sample_code_is_other(&code, &target, base));
+	directory_remove();
+}
+
 /* A mapping that a runtime is found by may come when all code is there. */
 TEST(test_announced)
 {
