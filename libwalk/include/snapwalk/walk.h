@@ -184,8 +184,8 @@ struct sw_walk {
 	enum sw_end end;
 	const char
 		*why; /* detail in words; NULL when complete. Owned by the walk's arena or static */
-	/* It ended at a return address that is in no executable memory of the snapshot. Where the maps are older than the copy,
-	 * that may be code which was made executable meanwhile. */
+	/* The walk ended at a return address that is in no executable memory of the snapshot. Where the maps are older than the
+	 * copy, that may be code which was made executable meanwhile. */
 	bool unknown_code;
 	const struct sw_thread_info *info; /* the walks'; NULL when no runtime knows the thread */
 	size_t n_trimmed;                  /* frames left out before the first one */

@@ -168,7 +168,7 @@ TEST_OF(test_passing, struct fixture *f)
 	assert_int_equal(n_identified, 3);
 }
 
-/* What is opened before the copy is what lasts; the walk then attaches the rest. */
+/* Only tables that outlive a copy are opened before it; the walk then attaches the rest. */
 TEST_OF(test_open_passing, struct fixture *f)
 {
 	sw_active_open(f->snap, &passing_tables);
