@@ -57,6 +57,12 @@ while read -r runtime; do
 	grep -q "^| \`$runtime\` |" SECURITY.md ||
 		complain "SECURITY.md does not say what $runtime reads before the copy"
 done < <(grep -lE '\.before = ' libwalk/runtimes/*/runtime.c | cut -d / -f 3)
+# The same of those that follow pointers during the copy.
+followed=$(sed -n '/^## What is followed during the copy/,/^## What is not/p' SECURITY.md)
+while read -r runtime; do
+	grep -q "^| \`$runtime\` |" <<<"$followed" ||
+		complain "SECURITY.md does not say what $runtime follows during the copy"
+done < <(grep -lE '\.in_window = ' libwalk/runtimes/*/runtime.c | cut -d / -f 3)
 # A test of the soak that cannot be imported is found by nobody until the soak runs.
 names=$(python3 tests/imports.py 2>&1) || complain "$names"
 # A fault that cannot be put in is found by nobody until make check-mutants runs.
