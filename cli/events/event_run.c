@@ -23,6 +23,7 @@ enum {
 	FIRST_FETCHES_HZ = 1000,
 	FIRST_NS = 200 * 1000 * 1000,
 	NAMING_S = 30,
+	REST_S = 5, /* for what is there at the end */
 };
 
 /* The label before the stack; NULL: none, as the stack has it. syscall: the one that the thread is in, or NULL. */
@@ -340,14 +341,22 @@ static int stop(struct sw_event_run *run, int r, struct sw_error *err)
 	return r;
 }
 
-/* Reads events from before the end until no more come. */
+/* Reads events from before the end until no more come. Those for which there is no time, or at which a further signal
+ * comes, are lost. */
 static int rest_read(struct sw_event_run *run, int r, struct sw_error *err)
 {
-	for (uint64_t before = UINT64_MAX; r == 0 && !run->enough && !run->ended;) {
-		if (run->n_read == before)
-			break;
-		before = run->n_read;
+	const int64_t deadline_ns = sw_clock_ns() + REST_S * (int64_t) NS_PER_S;
+	bool all = false, signal = false;
+	while (r == 0 && !run->enough && !run->ended && !all && !signal &&
+	       sw_clock_ns() < deadline_ns) {
+		const uint64_t before = run->n_read;
 		r = fetch(run, err);
+		all = run->n_read == before;
+		signal = sw_wait_until(&run->signals, 0);
+	}
+	if (!run->enough && !run->ended) {
+		sw_recorder_drop_events(run->recorder);
+		run->n_lost = sw_recorder_totals(run->recorder)->n_lost;
 	}
 	if (r == 0)
 		r = sw_event_order_end(&run->order, err);
