@@ -95,7 +95,8 @@ static size_t end(struct sw_batch *batch, const struct sw_capture *captures, siz
 {
 	struct sw_obtained all[SW_BATCH_PROCESSES] = {0};
 	size_t n_all;
-	(void) sw_obtain_end(&batch->child, all, n, &n_all, err); /* n_all tells */
+	(void) sw_obtain_end(&batch->child, sw_obtain_deadline_ns(batch->delivery->options, n), all,
+			     n, &n_all, err); /* n_all tells */
 	for (size_t i = 0; i < n_all; i++)
 		put(batch, &captures[i], &all[i]);
 	for (size_t i = 0; i < SW_BATCH_PROCESSES; i++)

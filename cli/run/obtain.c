@@ -10,6 +10,7 @@
 #include "run/sandbox.h"
 #include "own_fd.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,10 @@
 enum {
 	NS_PER_MS = 1000000,
 	DESCRIBE_MS = 1000, /* the least for what threads do: libwalk's default */
+	/* The least for a child that walks and names one process, beside --timeout: 10,000 threads on a busy machine. */
+	CHILD_S = 120,
+	NS_PER_S = 1000000000,
+	TEXT_MAX = 1 << 30, /* bytes of the dump of one process */
 };
 
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
@@ -288,13 +293,21 @@ static bool obtained_take(const struct sw_text *all, size_t *at, struct sw_obtai
 	return !ret->text.failed;
 }
 
-int sw_obtain_end(struct sw_apart *child, struct sw_obtained *ret, size_t n, size_t *ret_n,
-		  struct sw_error *err)
+int64_t sw_obtain_deadline_ns(const struct sw_options *options, size_t n)
+{
+	const int64_t one_ns =
+		CHILD_S * (int64_t) NS_PER_S + options->timeout_ms * (int64_t) NS_PER_MS;
+	return options->timeout_ms == 0 ? 0 : sw_clock_ns() + (int64_t) n * one_ns;
+}
+
+int sw_obtain_end(struct sw_apart *child, int64_t deadline_ns, struct sw_obtained *ret, size_t n,
+		  size_t *ret_n, struct sw_error *err)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text all = {0};
 	int status = 0;
 	size_t at = 0;
-	int r = sw_apart_finish(child, &all, &status, err);
+	int r = sw_apart_finish_within(child, deadline_ns, n * (size_t) TEXT_MAX, &all, &status,
+				       err);
 	*ret_n = 0;
 	while (*ret_n < n && obtained_take(&all, &at, &ret[*ret_n]))
 		++*ret_n;
@@ -359,7 +372,8 @@ int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject
 	if (r == 0)
 		r = sw_obtain_begin(session, &capture, 1, delivery, &child, err);
 	if (r == 0)
-		r = sw_obtain_end(&child, ret, 1, &n, err);
+		r = sw_obtain_end(&child, sw_obtain_deadline_ns(delivery->options, 1), ret, 1, &n,
+				  err);
 	if (r < 0)
 		sw_obtained_deinit(ret);
 	return r;

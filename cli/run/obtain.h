@@ -60,11 +60,14 @@ void sw_obtained_deinit(struct sw_obtained *obtained);
 int sw_obtain_begin(struct sw_session *session, const struct sw_capture *captures, size_t n,
 		    const struct sw_delivery *delivery, struct sw_apart *ret, struct sw_error *err);
 /*
- * Waits for it. *ret_n of n are there, the first ones; each of ret begins with zeros and is to be deinitialised, also on failure.
- * -SW_E_INTERNAL: it was killed, or ended before the last one.
+ * Waits for it, until a deadline (0: none), as it may be in the hands of those whose process it has read. *ret_n of n are
+ * there, the first ones; each of ret begins with zeros and is to be deinitialised, also on failure. -SW_E_INTERNAL: it was
+ * killed, or ended before the last one. -SW_E_TIMEOUT; -SW_E_LIMIT: it wrote too much.
  */
-int sw_obtain_end(struct sw_apart *child, struct sw_obtained *ret, size_t n, size_t *ret_n,
-		  struct sw_error *err);
+int sw_obtain_end(struct sw_apart *child, int64_t deadline_ns, struct sw_obtained *ret, size_t n,
+		  size_t *ret_n, struct sw_error *err);
+/* The deadline of a child that reads n processes from now on; 0 where --timeout is 0. */
+int64_t sw_obtain_deadline_ns(const struct sw_options *options, size_t n);
 
 /* All of it for one. */
 int sw_obtain_apart(struct sw_session *session, const struct sw_subject *subject,

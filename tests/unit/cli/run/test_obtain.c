@@ -2,6 +2,8 @@
 #include "run/obtain.h"
 #include "test.h"
 
+#include <snapwalk/clock.h>
+
 TEST(test_deadline)
 {
 	struct sw_options o = {.timeout_ms = 2000};
@@ -74,4 +76,28 @@ TEST(test_describe)
 		const struct sw_options o = {.timeout_ms = expected[i][0]};
 		assert_int_equal(sw_obtain_options(&o, 5).snapshot.describe_ms, expected[i][1]);
 	}
+}
+
+static int hang(void *arg, int fd)
+{
+	(void) pause(); /* no signal comes but that which kills it */
+	return 0;
+}
+
+/* A child that does not end is not waited for. */
+TEST(test_child_deadline)
+{
+	struct sw_options o = {.timeout_ms = 1000};
+	struct sw_obtained all[2] = {0};
+	struct sw_apart child;
+	size_t n;
+	const int64_t now_ns = sw_clock_ns(), second_ns = 1000000000;
+	assert_in_range(sw_obtain_deadline_ns(&o, 2), now_ns + 242 * second_ns,
+			now_ns + 302 * second_ns);
+	o.timeout_ms = 0;
+	assert_int_equal(sw_obtain_deadline_ns(&o, 2), 0);
+	assert_int_equal(sw_apart_start(&child, hang, NULL, NULL), 0);
+	assert_int_equal(sw_obtain_end(&child, sw_clock_ns() + 10000000, all, 2, &n, NULL),
+			 -SW_E_TIMEOUT);
+	assert_int_equal(n, 0);
 }
