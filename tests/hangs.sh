@@ -83,7 +83,7 @@ libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
 libwalk/process/expendable.c	known	open
-libwalk/process/files.c		known	open openat statx
+libwalk/process/files.c		known	open openat readlinkat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx
 libwalk/process/guarded.c	apart	open openat sw_own_fd_open
 libwalk/process/limits.c	proc	fstatat open openat

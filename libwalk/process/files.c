@@ -6,11 +6,13 @@
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum {
 	COMPARE_BYTES = 4096,
@@ -97,6 +99,17 @@ static int open_link(int dirfd, const char *name, bool direct, const struct sw_m
 	return sw_take_fd(fd);
 }
 
+/* The path below the target's root directory, where it has another one than we and maps names files from ours on; NULL: it
+ * has not. */
+static const char *below_root(const struct sw_live *live, const char *path)
+{
+	char root[PATH_MAX];
+	ssize_t n = readlinkat(live->live_fd, "root", root, sizeof(root));
+	bool is_below = n > 1 && (size_t) n < sizeof(root) &&
+			strncmp(path, root, (size_t) n) == 0 && path[n] == '/';
+	return is_below ? path + n : NULL;
+}
+
 /* Waits for the file's file system, whether it answers or not. */
 static int file_open(struct sw_live *live, const struct sw_map *map, const char *path,
 		     bool *ret_deleted)
@@ -119,6 +132,16 @@ static int file_open(struct sw_live *live, const struct sw_map *map, const char 
 		return sw_take_fd(fd);
 	}
 	sw_close_p(&fd);
+	/* In another mount namespace our root directory has other files: its own one leads there. */
+	const char *below = below_root(live, map->path);
+	if (below != NULL) {
+		fd = name_open(live, SW_ROOT_TARGETS, below, &st);
+		if (fd >= 0 && (same_inode(&st, map) || same_contents(live, fd, map))) {
+			*ret_deleted = false;
+			return sw_take_fd(fd);
+		}
+		sw_close_p(&fd);
+	}
 	if (strcmp(path, map->path) != 0) {
 		/* Deleted and made again by a hard link, perhaps: only the same inode will do. */
 		fd = name_open(live, SW_ROOT_TARGETS, path, &st);

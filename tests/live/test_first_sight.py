@@ -101,8 +101,8 @@ def test_locale(tap):
                 tap.check(status == 0 and mark in said.decode(), f"{words[0]}, UTF-8: as it is", said)
                 status, said = on_terminal("C", *words)
                 tap.check(status == 0 and word in said and said.isascii(), f"{words[0]}, locale C: ASCII", said)
-            result = subprocess.run([SNAPWALK, str(target.pid)], capture_output=True, env=dict(os.environ, LC_ALL="C"), timeout=60)
-            tap.check("·" in result.stdout.decode(), "a pipe, locale C: UTF-8", result.stdout)
+            result = snapwalk(target.pid, env=dict(os.environ, LC_ALL="C"), encoding="utf-8")
+            tap.check("·" in result.stdout, "a pipe, locale C: UTF-8", result.stdout)
 
 
 def test_empty_list(tap):

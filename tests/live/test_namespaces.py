@@ -86,6 +86,27 @@ def changed_root(tap, scratch):
                   "changed root: the program's file was found and used")
 
 
+def changed_root_elsewhere(tap, scratch):
+    """In a mount namespace of its own, and seen without what /proc/PID/map_files asks for, as from a container."""
+    if no_mounts() or tool("setpriv") is None:
+        tap.skip("changed root elsewhere", no_mounts() or "no setpriv", tap.MOUNTS if no_mounts() else "package util-linux")
+        return
+    root, hidden = os.path.join(scratch, "files"), os.path.join(scratch, "elsewhere")
+    os.mkdir(root)
+    os.mkdir(hidden)
+    copy_with_libraries(root, STATES)
+    script = f"mount -t tmpfs none {hidden} && cp -a {root}/. {hidden} && exec chroot {hidden} /program plain 2"
+    with Target(None, "-m", "sh", "-c", script, path="/usr/bin/unshare") as target:
+        wait_until(lambda: {state_of(target.pid, tid) for tid in tasks(target.pid)} == {"S"}, "all threads to wait")
+        _, out, _, _ = run("dump", "--json", *PATIENT, target.pid, command=[
+            "setpriv", "--bounding-set=-all,+sys_ptrace,+bpf,+perfmon,+dac_read_search", SNAPWALK])
+        report = parse(out)
+        whole(tap, report, "changed root elsewhere")
+        program = [m for m in report["modules"] if m["path"].endswith("/program")]
+        tap.equal([(m["symbols"], m.get("deleted")) for m in program], [("dwarf", None)],
+                  "changed root elsewhere: the program's file was found and used")
+
+
 def replaced_file(tap, scratch):
     """As a package upgrade does it: another file takes the name."""
     path = os.path.join(scratch, "upgraded")
@@ -191,8 +212,8 @@ def denied_to_root(tap):
             code, out, err, _ = run("dump", "--stop", "always", target.pid, command=[*prefix, public(SNAPWALK)])
             tap.equal((code, out, words in err), (77, "", True), f"{how}: the obstacle is named")
         # The namespace's root traces what belongs to it.
-        done = subprocess.run(["unshare", "-Ur", "sh", "-c", f"sleep 100 & {public(SNAPWALK)} dump $!; status=$?; kill $!; "
-                               "exit $status"], capture_output=True, text=True)
+        script = f"sleep 100 & {public(SNAPWALK)} dump {' '.join(PATIENT)} $!; status=$?; kill $!; exit $status"
+        done = subprocess.run(["unshare", "-Ur", "sh", "-c", script], capture_output=True, text=True)
         tap.equal((done.returncode, "sleep" in done.stdout), (0, True), "in its own namespace root captures")
 
 
@@ -241,8 +262,8 @@ def main():
     tap = Tap()
     with tempfile.TemporaryDirectory(prefix="snapwalk-test-") as scratch:
         os.chmod(scratch, 0o755)
-        for test in (pid_and_mount_namespace, changed_root, replaced_file, really_named_deleted,
-                     odd_paths):
+        for test in (pid_and_mount_namespace, changed_root, changed_root_elsewhere, replaced_file,
+                     really_named_deleted, odd_paths):
             tap.guard(test, scratch)
         tap.guard(deleted_library, scratch, None)
         if os.geteuid() == 0:
