@@ -2,13 +2,18 @@
 /*
  * Range maps, nibble maps, code headers and ReadyToRun tables that anybody wrote. The input is laid
  * over a small world that is right, in parts: u16 offset / 16 | u8 length | bytes. Then addresses all
- * over it are looked up, with both nibble maps, described by the runtime or not.
+ * over it are looked up, with both nibble maps, described by the runtime or not; and the recipe for copies of threads is
+ * executed on the input itself.
  */
 #include "fuzz.h"
 #include "clr_world.h"
 
 #include "bytes.h"
+#include "copies/execute.h"
+#include "copies/record.h"
 #include "runtimes/clr/code/ranges.h"
+#include "runtimes/clr/recipe.h"
+#include "runtimes/clr/threads.h"
 
 #include <string.h>
 
@@ -43,9 +48,36 @@ static void lay_over(struct clr_world *w, const uint8_t *data, size_t size)
 	}
 }
 
+/* A list of threads in memory of which each word leads into it. */
+static void recipe_execute(const uint8_t *data, size_t size)
+{
+	enum { WORDS = 512, STORE = WORLD_DATA_BYTES };
+	static const struct sw_clr_layout at = {.store_avma = STORE,
+						.store_first = 24,
+						.thread_next = 40,
+						.thread_osid = 32};
+	static uint64_t words[WORDS], space[SW_SAMPLED_BYTES_MAX / sizeof(uint64_t)];
+	static struct sw_copy_part parts[SW_COPY_PARTS_MAX];
+	struct fake_memory fake = FAKE_MEMORY({STORE, words, sizeof(words)});
+	const uint64_t regs[SW_ITERATE_REGS] = {0};
+	const struct sw_recipe_thread thread = {regs, STORE + (size > 0 ? data[0] * 8U : 0)};
+	struct sw_recipe recipe = {0};
+	struct sw_copy copy;
+	for (size_t i = 0; i < WORDS; i++)
+		words[i] = i < size ? STORE + data[i] * 8U + (data[i] == UINT8_MAX) : 0;
+	sw_clr_recipe_make(&at, &recipe);
+	check(sw_recipe_finish(&recipe));
+	size_t n = sw_recipe_execute(&recipe.steps, fake_memory(&fake), &thread, (uint8_t *) space);
+	check(sw_copy_parse((const uint8_t *) space, n, parts, &copy) && copy.n_parts <= 1);
+	if (copy.n_parts == 1)
+		check(copy.parts[0].bytes <= SW_CLR_THREAD_BYTES);
+	check(fake.reads < READS_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct clr_world w;
+	recipe_execute(data, size);
 	for (unsigned round = 0; round < 4; round++) {
 		world_make(&w, 1 + round % 2);
 		w.runtime.at.has_r2r_info = round < 2;

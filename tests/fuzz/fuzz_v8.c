@@ -2,16 +2,21 @@
 /*
  * A heap of V8 that anybody wrote. The first byte says which version reads it, the rest is its memory; then
  * objects all over it are read as functions, strings, scripts, code, bytecode and microtasks, who awaits them is asked,
- * and the bytes are followed as instructions.
+ * and the bytes are followed as instructions. The recipe for copies of threads is executed on it; functions and code are read
+ * by copies of which the second half of the memory is what the process has by now.
  */
 #include "fuzz.h"
 #include "cleanup.h"
+#include "copies/execute.h"
+#include "copies/record.h"
 #include "fake.h"
 #include "runtimes/v8/awaits.h"
 #include "runtimes/v8/code.h"
+#include "runtimes/v8/copied.h"
 #include "runtimes/v8/instructions/flow.h"
 #include "runtimes/v8/function.h"
 #include "runtimes/v8/microtask.h"
+#include "runtimes/v8/recipe.h"
 
 #include <string.h>
 
@@ -148,6 +153,70 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 	}
 }
 
+/* Copies of a thread whose registers lead into the heap end, and hold what is there. */
+static void recipe_execute(const struct sw_v8_program *p, const struct fake_memory *fake,
+			   const uint8_t *bytes)
+{
+	static struct sw_copy_part parts[SW_COPY_PARTS_MAX];
+	static uint64_t space[SW_SAMPLED_BYTES_MAX / sizeof(uint64_t)];
+	struct fake_memory memory = *fake;
+	struct sw_recipe recipe = {0};
+	struct sw_copy copy;
+	uint64_t regs[SW_ITERATE_REGS];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(regs); i++)
+		regs[i] = HEAP + (bytes[i] << 4) + bytes[i] % 2;
+	const struct sw_recipe_thread thread = {regs, HEAP + 0x400};
+	check(sw_v8_recipe_make(p, fake_memory(&memory), 0, &recipe) && sw_recipe_finish(&recipe));
+	size_t n =
+		sw_recipe_execute(&recipe.steps, fake_memory(&memory), &thread, (uint8_t *) space);
+	check(sw_copy_parse((const uint8_t *) space, n, parts, &copy));
+	for (size_t i = 0; i < copy.n_parts; i++)
+		check(copy.parts[i].avma >= HEAP && copy.parts[i].bytes <= HEAP_BYTES &&
+		      copy.parts[i].avma + copy.parts[i].bytes <= HEAP + HEAP_BYTES &&
+		      memcmp(copy.parts[i].data, bytes + (copy.parts[i].avma - HEAP),
+			     copy.parts[i].bytes) == 0);
+	check(memory.reads < READS_MAX);
+}
+
+static void copies_look(const struct sw_v8_layout *at, const struct fake_memory *fake,
+			const uint8_t *bytes)
+{
+	const struct sw_v8_program p = {
+		.usable = true,
+		.at = *at,
+		.microtasks = {.isolate = {.kind = SW_TLS_PROGRAM, .offset = -16}, .off = 8},
+		.entry_off = bytes[0] * 8U};
+	struct fake_region now = {HEAP, bytes + HEAP_BYTES / 2, HEAP_BYTES / 2};
+	struct fake_memory heap = *fake, later = {.regions = &now, .n_regions = 1};
+	const struct sw_v8_heap then = {&p.at, fake_memory(&heap)};
+	struct sw_v8_copies copies = {0};
+	struct sw_v8 v8 = {.program = &p,
+			   .by_copies = true,
+			   .heap = then,
+			   .copied = then,
+			   .now = {&p.at, fake_memory(&later)},
+			   .copies = &copies};
+	const struct sw_thread thread = {0};
+	const struct sw_cursor cursor = {.thread = &thread};
+	recipe_execute(&p, fake, bytes);
+	for (uint64_t at_avma = HEAP; at_avma < HEAP + 0x800; at_avma += 64) {
+		uint64_t shared;
+		if (sw_v8_function_shared(&v8, at_avma + 1, &shared))
+			(void) sw_v8_is_still(&v8, shared);
+		if (sw_v8_is_still(&v8, at_avma + 1))
+			check(sw_v8_identity(&v8, at_avma + 1) != 0);
+	}
+	for (unsigned turn = 0; turn < 3 && sw_v8_copies_renew(&v8); turn++) {
+		const struct sw_v8_known_code *k = sw_v8_known_code(&v8, HEAP + 0x2345);
+		if (k != NULL)
+			check(sw_v8_is_known_code(&v8, HEAP + 0x2345) &&
+			      sw_v8_is_proven_code(&v8, &cursor, k) <= (k->number != 0));
+		v8.heap = turn == 1 ? v8.now : then; /* it is freed, and there again */
+	}
+	sw_v8_copies_deinit(&v8);
+	check(heap.reads + later.reads < READS_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t bytes[HEAP_BYTES];
@@ -171,6 +240,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 						.entered = flags & 4 ? 16 : 0};
 		(void) sw_v8_flow(&f, 77);
 	}
+	copies_look(heap.at, &fake, bytes);
 	if (fake.reads > READS_MAX)
 		__builtin_trap(); /* every loop has a limit */
 	return 0;

@@ -139,6 +139,33 @@ TEST_WITH(test_function, setup, teardown)
 	assert_false(sw_v8_function_shared(&v8, function, &found));
 }
 
+/* Words that the copy lacks are not those of the process, which may be of another function by now. */
+TEST_WITH(test_function_of_copy, setup, teardown)
+{
+	enum { FUNCTION = 64, SHARED = 80, WORD = 8 };
+	const struct {
+		uint64_t function_from, function_bytes, shared_bytes;
+		bool found;
+	} copied[] = {
+		{0, FUNCTION, SHARED, true},
+		{0, FUNCTION, 0, false},                /* no SharedFunctionInfo */
+		{0, 0, SHARED, false},                  /* no JSFunction */
+		{0, WORD, SHARED, false},               /* its type alone */
+		{WORD, FUNCTION - WORD, SHARED, false}, /* all but its type */
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(copied); i++) {
+		uint64_t from = function - 1 + copied[i].function_from - V8_HEAP, found = 0;
+		struct fake_memory fake =
+			FAKE_MEMORY({V8_HEAP + from, v8_heap_bytes + from,
+				     copied[i].function_bytes},
+				    {shared - 1, v8_heap_bytes + (shared - 1 - V8_HEAP),
+				     copied[i].shared_bytes});
+		v8.copied.memory = fake_memory(&fake);
+		assert_int_equal(sw_v8_function_shared(&v8, function, &found), copied[i].found);
+		assert_int_equal(found, copied[i].found ? shared : 0);
+	}
+}
+
 TEST_WITH(test_identity, setup, teardown)
 {
 	uint64_t one = sw_v8_identity(&v8, shared), other = v8_make(TYPE_SHARED, 80), value;
