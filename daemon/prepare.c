@@ -124,6 +124,14 @@ static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *ar
 			   "there is no such directory", say, arg);
 	int r = sw_rules_load(config->rules_dir, say, arg, &rules, err);
 	config->n_problems += rules.n_problems;
+	if (r == 0 && rules.n_events > 0 && config->events == SW_EVENTS_NOBODY) {
+		char text[512];
+		(void) snprintf(text, sizeof(text), /* cut is fine: it is prose */
+				"%.300s: rules with OnEvent= do nothing, as Events=no",
+				config->rules_dir);
+		config->n_problems++;
+		say(arg, text);
+	}
 	if (r == 0 && rules.n_unsafe > 0)
 		r = sw_fail(err, SW_E_INVALID, "%s: a mistake in RequireExe= of a rule",
 			    config->rules_dir);

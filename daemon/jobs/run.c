@@ -121,14 +121,24 @@ static void denied(struct sw_job *job, enum sw_deny_rule rule)
 	sw_job_finish(job, NULL, &refusal);
 }
 
-static bool exe_allowed(const struct sw_job *job, const struct sw_dump *dump)
+/* RequireExe= and a program that the worker tells of, which may not be the one that it looked at. */
+static bool exe_allowed(const struct sw_job *job, const char *exe)
 {
 	const struct sw_rule rule = {.require_exe = job->require_exe};
 	if (job->require_exe == NULL)
 		return true;
-	if (job->runs_required && strcmp(job->target.exe, dump->exe) == 0)
+	if (job->runs_required && strcmp(job->target.exe, exe) == 0)
 		return true;
-	return sw_rule_exe_allowed(&rule, job->target.exe) && sw_rule_exe_allowed(&rule, dump->exe);
+	return sw_rule_exe_allowed(&rule, job->target.exe) && sw_rule_exe_allowed(&rule, exe);
+}
+
+static void exe_forbidden(struct sw_job *job)
+{
+	struct sw_refusal refusal = {0};
+	(void) sw_refuse_denied(&refusal, job->request.pid, SW_DENY_LIST);
+	(void) snprintf(refusal.message, sizeof(refusal.message),
+			"RequireExe= forbids its executable");
+	sw_job_finish(job, NULL, &refusal);
 }
 
 /* Set-user-ID programs change their user between the two looks at them. */
@@ -170,7 +180,7 @@ static void publish(struct sw_job *job, struct sw_dump *dump)
 					 .sampled = job->sampled};
 	sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
 			reason[0] != '\0' ? reason : NULL);
-	if (job->require_exe == NULL)
+	if (job->require_exe == NULL && !sw_job_is_events(job)) /* that is one thread */
 		sw_recent_add(&jobs->recent, dump, job, jobs->config->min_interval_ms);
 }
 
@@ -191,12 +201,9 @@ static void worker_dumped(struct sw_job *job)
 		failed_ourselves(job, "the worker told of something else than it was asked for");
 	else if (rule != SW_DENY_NONE)
 		denied(job, rule);
-	else if (!exe_allowed(job, dump)) {
-		(void) sw_refuse_denied(&refusal, dump->pid, SW_DENY_LIST);
-		(void) snprintf(refusal.message, sizeof(refusal.message),
-				"RequireExe= forbids its executable");
-		sw_job_finish(job, NULL, &refusal);
-	} else {
+	else if (!exe_allowed(job, dump->exe))
+		exe_forbidden(job);
+	else {
 		if (is_another_user(job, dump))
 			job->target.rights.mixed |= SW_MIXED_USERS;
 		account(job, dump);
@@ -266,12 +273,16 @@ static void worker_resumed(struct sw_job *job, const struct sw_worker_resumed *r
 	/* Events are refused before the first of them comes, a dump when it comes. */
 	const struct sw_subject subject = sw_target_subject(&job->target);
 	enum sw_deny_rule rule = sw_job_is_events(job) ? judge(job, &subject) : SW_DENY_NONE;
-	if (rule == SW_DENY_NONE) {
+	const bool allowed = !sw_job_is_events(job) || exe_allowed(job, job->target.exe);
+	if (rule == SW_DENY_NONE && allowed) {
 		sw_job_tell(job, "resumed");
 		return;
 	}
 	sw_job_kill(job);
-	denied(job, rule);
+	if (rule != SW_DENY_NONE)
+		denied(job, rule);
+	else
+		exe_forbidden(job);
 }
 
 static void worker_ended(struct sw_job *job, const struct sw_worker_ended *ended)
@@ -333,14 +344,14 @@ static bool header_is_good(const struct sw_job *job)
 		       sw_job_is_sample(job);
 	case SW_WORKER_EVENTS:
 		return e->size > 0 && e->size <= SW_WORKER_EVENTS_BYTES && job->resumed &&
-		       sw_job_is_events(job);
+		       sw_job_is_events(job) && !job->request.events.kept;
 	case SW_WORKER_ENDED:
 		return e->size == sizeof(struct sw_worker_ended) && job->resumed &&
 		       sw_job_is_events(job);
 	case SW_WORKER_FAILED: return e->size == sizeof(struct sw_worker_failed);
 	case SW_WORKER_DUMP: /* nobody knows who may see one without the event before it */
 		return e->size > 0 && e->size <= job->jobs->config->dump_bytes_max &&
-		       job->resumed && !sw_job_is_events(job);
+		       job->resumed && (!sw_job_is_events(job) || job->request.events.kept);
 	default: return false;
 	}
 }

@@ -19,6 +19,7 @@ int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 				       .trigger_uid = user != NULL ? user->pw_uid : (uid_t) -1,
 				       .start_ns = sw_clock_ns()};
 	sw_acted_alerts_init(&methods->alerts);
+	sw_watcher_init(&methods->watcher, jobs, &methods->rules);
 	if (gethostname(methods->host, sizeof(methods->host) - 1) < 0)
 		return sw_fail_errno(err, SW_E_IO, "the host's name");
 	return 0;
@@ -28,6 +29,15 @@ static void say_rule(void *arg, const char *message)
 {
 	(void) arg;
 	sw_log(SW_LOG_WARNING, "%s", message);
+}
+
+/* A reload must not make a rule forget that it is cooling down. */
+static void last_copy(struct sw_rule *to, size_t n_to, const struct sw_rule *from, size_t n_from)
+{
+	for (size_t i = 0; i < n_to; i++)
+		for (size_t j = 0; j < n_from; j++)
+			if (strcmp(to[i].name, from[j].name) == 0)
+				to[i].last_ns = from[j].last_ns;
 }
 
 void sw_methods_load_rules(struct sw_methods *methods)
@@ -43,13 +53,13 @@ void sw_methods_load_rules(struct sw_methods *methods)
 		sw_rules_deinit(&rules);
 		return;
 	}
-	/* A reload must not make a rule forget that it is cooling down. */
-	for (size_t i = 0; i < rules.n_rules; i++)
-		for (size_t j = 0; j < methods->rules.n_rules; j++)
-			if (strcmp(rules.rules[i].name, methods->rules.rules[j].name) == 0)
-				rules.rules[i].last_ns = methods->rules.rules[j].last_ns;
+	const struct sw_rules *old = &methods->rules;
+	last_copy(rules.rules, rules.n_rules, old->rules, old->n_rules);
+	last_copy(rules.events, rules.n_events, old->events, old->n_events);
+	sw_watcher_stop(&methods->watcher);
 	sw_rules_deinit(&methods->rules);
 	methods->rules = rules;
+	sw_watcher_start(&methods->watcher);
 }
 
 bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller)

@@ -4,6 +4,7 @@
 
 #include "jobs/state.h"
 #include "methods/alerts.h"
+#include "methods/watch.h"
 #include "rpc/server.h"
 #include "rules/rule.h"
 
@@ -14,6 +15,7 @@ struct sw_methods {
 	const struct sw_server *server; /* borrowed */
 	struct sw_jobs *jobs;           /* borrowed */
 	struct sw_rules rules;
+	struct sw_watcher watcher;     /* of those with OnEvent= */
 	struct sw_acted_alerts alerts; /* acted on */
 	char host[HOST_NAME_MAX + 1];
 	uid_t trigger_uid; /* of TriggerUser=; (uid_t) -1: there is none */

@@ -158,12 +158,11 @@ static const struct sw_rule *pull_find(const struct sw_methods *methods, const c
 	return NULL;
 }
 
-static bool exe_is_allowed(const struct sw_rule *pull, const struct sw_found *found)
+bool sw_target_exe_allowed(const struct sw_rule *rule, const struct sw_found *found)
 {
 	char path[PATH_MAX];
-	/* Whether a path leads to the program by a link is known to the worker. */
-	return found->creds.exe[0] == '\0' || sw_rule_exe_path(pull, path, sizeof(path)) ||
-	       sw_rule_exe_allowed(pull, found->creds.exe);
+	return found->creds.exe[0] == '\0' || sw_rule_exe_path(rule, path, sizeof(path)) ||
+	       sw_rule_exe_allowed(rule, found->creds.exe);
 }
 
 /* pid 0: the only one. */
@@ -183,7 +182,7 @@ static bool pull_one(const struct sw_rule *pull, pid_t pid, uint64_t starttime,
 		return no_match(refusal, "no process matches");
 	if (!sw_found_init(ret, pids[i], starttime, -EBADF, refusal))
 		return false;
-	if (exe_is_allowed(pull, ret))
+	if (sw_target_exe_allowed(pull, ret))
 		return true;
 	sw_found_deinit(ret);
 	return sw_refuse_denied(refusal, pids[i], SW_DENY_LIST);

@@ -25,6 +25,10 @@ bool sw_taken_is_own(const struct sw_taken *taken, struct sw_refusal *refusal);
 void sw_taken_submit(struct sw_taken *taken, const struct sw_config *config,
 		     struct sw_submission *submission);
 
+/* Whether RequireExe= of a rule permits the process, as far as the broker sees it: whether a path leads to the program by a
+ * link is known to the worker, which sees more directories. */
+bool sw_target_exe_allowed(const struct sw_rule *rule, const struct sw_found *found);
+
 /* By the words of a rule: "pid", "comm", "unit", "cgroup", "container". Up to max pids.
  * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or an error of sw_select_processes(). */
 int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret_pids,

@@ -229,14 +229,6 @@ static void start_profile(struct trigger *t, const struct sw_rule *rule,
 		sw_profiling_destroy(profiling);
 }
 
-/* Whether a path leads to the program by a link is known to the worker, which sees more directories. */
-static bool is_forbidden(const struct sw_rule *rule, const struct sw_found *found)
-{
-	char path[PATH_MAX];
-	return found->creds.exe[0] != '\0' && !sw_rule_exe_path(rule, path, sizeof(path)) &&
-	       !sw_rule_exe_allowed(rule, found->creds.exe);
-}
-
 static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 {
 	struct sw_found found = {.pidfd = -EBADF};
@@ -256,7 +248,7 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 	if (!sw_found_init(&found, pid, 0, -EBADF, &refusal) ||
 	    !sw_target_permitted(t->methods->jobs, &rule_caller, &found, &refusal))
 		skip(t, rule->name, refusal.message);
-	else if (is_forbidden(rule, &found))
+	else if (!sw_target_exe_allowed(rule, &found))
 		skip(t, rule->name, "RequireExe= forbids its executable");
 	else if (rule->profile_ms > 0)
 		start_profile(t, rule, &submission, &refusal);

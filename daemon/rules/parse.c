@@ -2,6 +2,7 @@
 /* Rules files as rules. Strict: what is not understood is reported, and the rule does not count. */
 #include "rules/parse.h"
 #include "rules/match.h"
+#include "rules/on_event.h"
 #include "rules/values.h"
 #include "config/path.h"
 #include "config/settings.h"
@@ -35,7 +36,7 @@ struct parser {
 	struct sw_rule rule;
 	size_t n_match, n_targets;
 	struct sw_rules *rules;
-	size_t first, first_pull; /* rules before this file's */
+	size_t first[SW_RULE_KINDS]; /* rules before this file's */
 	sw_config_say_fn *say;
 	void *arg;
 };
@@ -58,14 +59,29 @@ static void rule_deinit(struct sw_rule *rule)
 	*rule = (struct sw_rule){0};
 }
 
+/* The rules of a kind. */
+struct list {
+	struct sw_rule **rules;
+	size_t *n;
+};
+
+static struct list list_of(struct sw_rules *rules, enum sw_rule_kind kind)
+{
+	switch (kind) {
+	case SW_RULE_PULL: return (struct list){&rules->pulls, &rules->n_pulls};
+	case SW_RULE_EVENT: return (struct list){&rules->events, &rules->n_events};
+	default: return (struct list){&rules->rules, &rules->n_rules};
+	}
+}
+
 void sw_rules_deinit(struct sw_rules *rules)
 {
-	for (size_t i = 0; i < rules->n_rules; i++)
-		rule_deinit(&rules->rules[i]);
-	for (size_t i = 0; i < rules->n_pulls; i++)
-		rule_deinit(&rules->pulls[i]);
-	free(rules->rules);
-	free(rules->pulls);
+	for (int kind = 0; kind < SW_RULE_KINDS; kind++) {
+		const struct list list = list_of(rules, (enum sw_rule_kind) kind);
+		for (size_t i = 0; i < *list.n; i++)
+			rule_deinit(&(*list.rules)[i]);
+		free(*list.rules);
+	}
 	*rules = (struct sw_rules){0};
 }
 
@@ -216,6 +232,13 @@ static void set_profile_mode(struct parser *p, const char *value)
 	complain(p, p->line, "ProfileMode=: wall, cpu or off, not %.100s", value);
 }
 
+static void set_on_event(struct parser *p, const char *value)
+{
+	const char *why = NULL;
+	if (!sw_rule_event_parse(value, &p->rule.event, &why))
+		complain(p, p->line, "OnEvent=: %s: %.100s", why, value);
+}
+
 static void set_max(struct parser *p, const char *value)
 {
 	uint32_t ms = 0;
@@ -243,13 +266,15 @@ static const struct {
 	{"CooldownSec", set_cooldown, false, ALERT},
 	{"ProfileSec", set_profile, false, ALERT},
 	{"ProfileMode", set_profile_mode, false, ALERT},
+	{"OnEvent", set_on_event, false, ALERT},
 	{"MaxSec", set_max, false, PULL},
 };
 
-/* The words before the names of sections. */
+/* The words before the names of sections. A rule is one of an event if it has OnEvent=, which is seen at its end. */
 static const char *const titles[SW_RULE_KINDS] = {
 	[SW_RULE_ALERT] = "rule",
 	[SW_RULE_PULL] = "pull",
+	[SW_RULE_EVENT] = "rule",
 };
 
 static void set_key(struct parser *p, const char *name, const char *value)
@@ -313,9 +338,10 @@ static void alert_check(struct parser *p)
 			 "rule %s has ProfileMode= without ProfileSec=", rule->name);
 }
 
-/* A pull has no labels that a word could be made of. */
-static void pull_check(struct parser *p)
+/* A pull and an event have no labels that a word could be made of. */
+static void targets_check(struct parser *p)
 {
+	const char *what = p->rule.kind == SW_RULE_PULL ? "a pull" : "an event";
 	for (size_t i = 0; i < p->n_targets; i++) {
 		char *word = p->rule.targets[i], *value = strchr(word, ':');
 		bool valid = value != NULL && strchr(value, '%') == NULL;
@@ -325,22 +351,45 @@ static void pull_check(struct parser *p)
 			*value = ':';
 		}
 		if (!valid)
-			complain(p, p->rule_line, "Target=: not a process of a pull: %.100s", word);
+			complain(p, p->rule_line, "Target=: not a process of %s: %.100s", what,
+				 word);
 	}
 }
 
-static void rule_check(struct parser *p, const struct sw_rule *rules, size_t n_rules)
+static void event_check(struct parser *p)
+{
+	static const char *const others[] = {"Source", "Match", "Host", "ProfileSec",
+					     "ProfileMode"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		if (is_seen(p, others[i]))
+			complain(p, p->rule_line, "rule %s has OnEvent= and %s=: either or",
+				 p->rule.name, others[i]);
+	targets_check(p);
+}
+
+/* Rules of alerts and of events have names of one kind. */
+static bool is_there(const struct sw_rules *rules, enum sw_rule_kind kind, const char *name)
+{
+	if (kind == SW_RULE_PULL)
+		return find_rule(rules->pulls, rules->n_pulls, name) != NULL;
+	return find_rule(rules->rules, rules->n_rules, name) != NULL ||
+	       find_rule(rules->events, rules->n_events, name) != NULL;
+}
+
+static void rule_check(struct parser *p, size_t n_rules)
 {
 	const char *title = titles[p->rule.kind], *name = p->rule.name;
 	if (p->rule.kind == SW_RULE_ALERT)
 		alert_check(p);
+	else if (p->rule.kind == SW_RULE_EVENT)
+		event_check(p);
 	else
-		pull_check(p);
+		targets_check(p);
 	if (p->n_targets == 0 && !p->bad)
 		complain(p, p->rule_line, "%s %s has no Target=", title, name);
 	if (n_rules == RULES_MAX)
 		complain(p, p->rule_line, "more than %d rules", RULES_MAX);
-	else if (find_rule(rules, n_rules, name) != NULL)
+	else if (is_there(p->rules, p->rule.kind, name))
 		complain(p, p->rule_line, "there is a %s %s already", title, name);
 }
 
@@ -349,21 +398,22 @@ static void rule_end(struct parser *p)
 {
 	if (!p->has_rule || p->failed)
 		return;
-	bool pull = p->rule.kind == SW_RULE_PULL;
-	struct sw_rule **rules = pull ? &p->rules->pulls : &p->rules->rules;
-	size_t *n_rules = pull ? &p->rules->n_pulls : &p->rules->n_rules;
-	rule_check(p, *rules, *n_rules);
+	if (is_seen(p, "OnEvent"))
+		p->rule.kind = SW_RULE_EVENT;
+	const struct list list = list_of(p->rules, p->rule.kind);
+	rule_check(p, *list.n);
 	if (p->bad) {
 		complain(p, p->rule_line, "%s %s is left out", titles[p->rule.kind], p->rule.name);
 		rule_deinit(&p->rule);
 	} else {
-		struct sw_rule *more = reallocarray(*rules, *n_rules + 1, sizeof(struct sw_rule));
+		struct sw_rule *more =
+			reallocarray(*list.rules, *list.n + 1, sizeof(struct sw_rule));
 		if (more == NULL) {
 			p->failed = true;
 			return;
 		}
-		*rules = more;
-		more[(*n_rules)++] = p->rule;
+		*list.rules = more;
+		more[(*list.n)++] = p->rule;
 		p->rule = (struct sw_rule){0};
 	}
 	p->has_rule = false;
@@ -470,10 +520,11 @@ static int handle(void *arg, const char *section, const char *name, const char *
 
 static void rules_truncate(struct sw_rules *rules, const struct parser *p)
 {
-	while (rules->n_rules > p->first)
-		rule_deinit(&rules->rules[--rules->n_rules]);
-	while (rules->n_pulls > p->first_pull)
-		rule_deinit(&rules->pulls[--rules->n_pulls]);
+	for (int kind = 0; kind < SW_RULE_KINDS; kind++) {
+		const struct list list = list_of(rules, (enum sw_rule_kind) kind);
+		while (*list.n > p->first[kind])
+			rule_deinit(&(*list.rules)[--*list.n]);
+	}
 }
 
 int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_config_say_fn *say,
@@ -484,8 +535,9 @@ int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_conf
 		.text = text,
 		.size = size,
 		.rules = rules,
-		.first = rules->n_rules,
-		.first_pull = rules->n_pulls,
+		.first = {[SW_RULE_ALERT] = rules->n_rules,
+			  [SW_RULE_PULL] = rules->n_pulls,
+			  [SW_RULE_EVENT] = rules->n_events},
 		.say = say,
 		.arg = arg,
 	};

@@ -2,6 +2,7 @@
 #ifndef SW_DAEMON_RULES_RULE_H
 #define SW_DAEMON_RULES_RULE_H
 
+#include <snapwalk/event.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@
  *	MaxTargets=4 / Count=3 / IntervalSec=1 / CooldownSec=300, each on a line of its own
  *	ProfileSec=10                                ; instead of Count= and IntervalSec=
  *	ProfileMode=cpu                              ; of ProfileSec=: wall (default), cpu, off
+ *	OnEvent=syscall:openat errno=EMFILE          ; instead of Match=, Host= and Source=: an event of the
+ *	                                             ; processes of Target=, see rules/on_event.h
  *	[pull NAME]                                  ; processes that TriggerUser= may fetch stacks of
  *	Target=unit:web.service comm:web             ; all of them, without labels
  *	RequireExe=/usr/bin/myapp                    ; as above
@@ -26,7 +29,13 @@
  * A rule with a mistake in it is left out, as it would mean more than its author wanted: a file with
  * a line that is no INI is left out as a whole. Defaults: 4, 1, 1 and 300.
  */
-enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_KINDS };
+enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_EVENT, SW_RULE_KINDS };
+
+/* The event of OnEvent=. */
+struct sw_rule_event {
+	struct sw_event_options options;
+	char name[32]; /* of the event, or of the system call */
+};
 
 struct sw_rule {
 	enum sw_rule_kind kind;
@@ -35,10 +44,11 @@ struct sw_rule {
 	char **match;      /* "label=value" or "label~=glob"; NULL-terminated */
 	char **targets;    /* "kind:template"; NULL-terminated */
 	uint32_t max_targets, count, interval_ms, cooldown_ms;
-	uint32_t profile_ms;   /* 0: captures */
-	uint32_t profile_mode; /* enum sw_record_mode */
-	uint32_t max_ms;       /* of SW_RULE_PULL: the longest profile */
-	int64_t last_ns;       /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
+	uint32_t profile_ms;        /* 0: captures */
+	uint32_t profile_mode;      /* enum sw_record_mode */
+	uint32_t max_ms;            /* of SW_RULE_PULL: the longest profile */
+	struct sw_rule_event event; /* of SW_RULE_EVENT */
+	int64_t last_ns; /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
 };
 
 struct sw_rules {
@@ -46,6 +56,8 @@ struct sw_rules {
 	size_t n_rules;
 	struct sw_rule *pulls; /* owned */
 	size_t n_pulls;
+	struct sw_rule *events; /* owned; those with OnEvent= */
+	size_t n_events;
 	size_t n_problems; /* mistakes that were reported */
 	size_t n_unsafe;   /* of them, in RequireExe=: not to be started or reloaded with */
 };

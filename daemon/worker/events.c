@@ -11,6 +11,7 @@
 
 #include <snapwalk/clock.h>
 #include <snapwalk/event_text.h>
+#include <snapwalk/protocol.h>
 #include <snapwalk/recorder.h>
 #include <inttypes.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct events {
 	uint64_t n_waiting_no_stack;     /* and those of them that have no stack */
 	uint64_t n_dropped;              /* that were not sent, as the process has other users */
 	uint64_t n_lost_told;
+	bool sent;                    /* the event is a dump that was sent */
 	struct sw_worker_ended ended; /* without those that wait */
 };
 
@@ -140,7 +142,7 @@ static int send(struct events *e, struct sw_error *err)
 	    !sw_recorder_has_ended(e->recorder))
 		return drop(e, err);
 	const uint64_t n_lost = e->ended.n_lost - e->n_lost_told;
-	if (e->n_waiting == 0 && n_lost == 0)
+	if (e->worker->request.events.kept || (e->n_waiting == 0 && n_lost == 0))
 		return 0;
 	sw_text_printf(&text, "{\"stacks\":[");
 	if (e->new_stacks.size > 0)
@@ -162,13 +164,65 @@ static int send(struct events *e, struct sw_error *err)
 
 static bool is_enough(const struct events *e)
 {
-	const uint64_t most = e->worker->request.events.count;
+	const struct sw_worker_events *asked = &e->worker->request.events;
+	const uint64_t most = asked->kept ? 1 : asked->count;
 	return most > 0 && e->ended.n + e->n_waiting >= most;
+}
+
+/* ---- one event as a dump ---------------------------------------------------------------------- */
+
+/* The event in words; its names are of tables. */
+static void put_what(struct sw_text *text, const struct events *e, const struct sw_event *event)
+{
+	const struct sw_event_death *death = &event->death;
+	const char *signal = death->signal > 0 ? sw_signal_name(death->signal) : NULL;
+	const char *error = event->returned && sw_event_is_error(sw_event_result(event))
+				    ? sw_errno_name((int) -sw_event_result(event))
+				    : NULL;
+	sw_text_printf(text, "%s%s%s", e->worker->request.reason,
+		       e->worker->request.reason[0] != '\0' ? ": " : "", e->naming.name);
+	if (event->kind == SW_EVENT_DIED && signal != NULL)
+		sw_text_printf(text, " by %s", signal);
+	else if (event->kind == SW_EVENT_DIED && death->signal > 0)
+		sw_text_printf(text, " by signal %d", death->signal);
+	else if (event->kind == SW_EVENT_DIED)
+		sw_text_printf(text, ", exit status %d", death->status);
+	else if (event->kind == SW_EVENT_WAITED)
+		sw_text_printf(text, " for %" PRId64 " ms", event->lasted_ns / NS_PER_MS);
+	else if (error != NULL)
+		sw_text_printf(text, " %s", error);
+	else if (event->returned)
+		sw_text_printf(text, " = %" PRId64, sw_event_result(event));
+}
+
+/* Sends the thread of the event, as the kernel copied it, as a dump. */
+static int keep(struct events *e, const struct sw_event *event, uint32_t row, struct sw_error *err)
+{
+	const struct sw_report *report = sw_recorder_report(e->recorder);
+	sw_cleanup(sw_text_deinit) struct sw_text reason = {0};
+	if (!sw_worker_ids_are_same(&e->ids) && !sw_recorder_has_ended(e->recorder) &&
+	    event->kind != SW_EVENT_DIED)
+		return drop(e, err);
+	e->ended.n = 1;
+	if (row == SW_RECORDER_NO_ROW || report == NULL) {
+		e->ended.n_no_stack = 1;
+		return 0;
+	}
+	put_what(&reason, e, event);
+	if (reason.failed)
+		return sw_fail_nomem(err);
+	struct sw_report kept = *report;
+	kept.reason = reason.data;
+	int r = sw_worker_report_send(e->worker, &kept, err);
+	e->sent = r == 0;
+	return r;
 }
 
 static int event(void *arg, const struct sw_event *event, uint32_t row, struct sw_error *err)
 {
 	struct events *e = arg;
+	if (e->worker->request.events.kept)
+		return is_enough(e) ? 0 : keep(e, event, row, err);
 	sw_cleanup(sw_free_p) char *json = NULL;
 	size_t size = 0;
 	if (is_enough(e))
@@ -321,7 +375,7 @@ int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, str
 		r = confine(&e, err);
 	if (r == 0)
 		r = run(&e, err);
-	return r < 0 ? r
-		     : sw_worker_event_write(worker->stream, SW_WORKER_ENDED, &e.ended,
-					     sizeof(e.ended), err);
+	return r < 0 || e.sent ? r
+			       : sw_worker_event_write(worker->stream, SW_WORKER_ENDED, &e.ended,
+						       sizeof(e.ended), err);
 }

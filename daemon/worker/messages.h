@@ -58,6 +58,9 @@ struct sw_worker_profile {
 /* Events of a process, each with its stack. */
 struct sw_worker_events {
 	bool wanted;
+	/* The first event ends it: its thread and its stack are a dump, SW_WORKER_DUMP, and there is no
+	 * SW_WORKER_EVENTS. An event without a stack has none, and ends it by SW_WORKER_ENDED. */
+	bool kept;
 	struct sw_event_options options;     /* without places */
 	char name[SW_WORKER_EVENT_NAME_MAX]; /* of the event, or of the system call */
 	uint64_t count;                      /* so many; 0: no end by their number */

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 30s
+# tier: gate 40s
 """Events: the method of the daemon. Each event of programs that make a known number of them comes with its stack, to
 whom Events= permits it; nothing is left in the kernel when the client goes, and the worker that reads has no privilege."""
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
-from daemon import Daemon, UNPRIVILEGED, refusal
+from daemon import Daemon, SNAPWALKD, UNPRIVILEGED, refusal
 from harness import Tap, Target, iterator_refused, wait_until
 from safety import status_field as field_of
 from test_events import ROUNDS, THREADS, functions, links, turn
@@ -197,6 +200,74 @@ def permissions(tap):
             tap.equal(has, word != "no", f"Events={word}: {'with' if word != 'no' else 'without'} CAP_BPF")
 
 
+def of_rule(daemon, rule):
+    """The dumps that a rule has made, by their reasons."""
+    with daemon.client() as client:
+        found = client.call("List")["summaries"]
+        dumps = [client.call("Read", id=one["id"])["dump"] for one in found]
+    return {dump["reason"]: dump for dump in dumps if dump["reason"].startswith(f"event: {rule}")}
+
+
+def rules(tap):
+    """OnEvent=: the thread of the event is a dump, one of the whole process follows; then the rule cools down. A process
+    that dies leaves the stack of the thread that it died by, and no core file."""
+    with Target("events") as target, Target("events") as dying, Target("events") as other:
+        text = f"""[rule files]
+OnEvent=syscall:openat errno=ENOENT
+Target=pid:{target.pid}
+CooldownSec=1000
+[rule dies]
+OnEvent=death
+Target=pid:{dying.pid}
+RequireExe={os.path.realpath(f"/proc/{dying.pid}/exe")}
+[rule later]
+OnEvent=death
+Target=comm:swlater
+CooldownSec=0
+[rule forbidden]
+OnEvent=thread
+Target=pid:{other.pid}
+RequireExe=/usr/bin/nobody
+"""
+        with Daemon(rules={"events.conf": text}) as daemon:
+            wait_until(lambda: [caps(w) for w in daemon.workers()] == [0, 0], "two processes are watched, without privileges")
+            tap.check("RequireExe= forbids" in daemon.log(), "RequireExe=: the third is not", daemon.log())
+            turn(target)
+            wait_until(lambda: len(of_rule(daemon, "files")) == 2, "the event and the process are stored")
+            dumps = of_rule(daemon, "files")
+            event = dumps.get("event: files: openat ENOENT", {"threads": [], "stacks": []})
+            tap.equal(len(event["threads"]), 1, "the thread of the event")
+            tap.check(event["stacks"] and {"by_first", "by_second"} & set(functions(event["stacks"][0]))
+                      and event["stacks"][0]["end"] == "complete", "at its stack", event)
+            whole = dumps["event: files"]
+            tap.equal((whole.get("process", {}).get("pid"), "main" in functions(whole["stacks"][0])), (target.pid, True),
+                      "then the whole process")
+            wait_until(lambda: len(daemon.workers()) == 1, "nothing is watched while the rule cools down")
+            os.kill(dying.pid, signal.SIGSEGV)
+            wait_until(lambda: of_rule(daemon, "dies"), "the death is stored")
+            (reason, death), = of_rule(daemon, "dies").items()
+            tap.equal(reason, "event: dies: death by SIGSEGV", "how it died")
+            tap.check(len(death["threads"]) == 1 and "main" in functions(death["stacks"][0]), "where it died", death)
+            with tempfile.TemporaryDirectory() as folder:
+                path = shutil.copy("/bin/sleep", os.path.join(folder, "swlater"))
+                for _ in range(2):
+                    with subprocess.Popen([path, "1000"]) as later:
+                        try:
+                            wait_until(lambda: [caps(w) for w in daemon.workers()] == [0], "a new process is watched alone")
+                        finally:
+                            later.terminate()
+                    wait_until(lambda: not daemon.workers(), "until it has ended")
+            turn(target)
+            tap.equal(len(of_rule(daemon, "files")), 2, "no event while the rule cools down")
+            tap.equal(list(of_rule(daemon, "later")), ["event: later: death by SIGTERM"], "processes that begin later")
+            tap.equal([links(pid) for pid in (daemon.pid, daemon.spawner)], [[], []], "no program is left")
+        with Daemon({"Events": "no"}, rules={"events.conf": text}) as daemon:
+            tap.check("rules with OnEvent= do nothing: Events=no" in daemon.log(), "Events=no: said", daemon.log())
+            done = subprocess.run([SNAPWALKD, "--config", daemon.config_path, "--check-config"], capture_output=True, text=True)
+            tap.check(done.returncode == 1 and "as Events=no" in done.stderr, "--check-config says it", done)
+            tap.equal(daemon.workers(), [], "nothing is watched")
+
+
 def main():
     tap = Tap()
     if os.geteuid() != 0 or iterator_refused():
@@ -206,7 +277,7 @@ def main():
         for test in tap.chosen(exact, others, privileges, slow, programs, refused):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(permissions):
+    for test in tap.chosen(permissions, rules):
         tap.guard(test)
     tap.done()
 

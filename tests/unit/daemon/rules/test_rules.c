@@ -6,6 +6,7 @@
 #include "text.h"
 #include "test.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <snapwalk/recorder.h>
@@ -241,6 +242,66 @@ TEST(pulls)
 	rules = parse(
 		GOOD "MaxSec=5\n",
 		"r.conf:5: MaxSec= is no key of [rule NAME]\nr.conf:1: rule good is left out\n");
+	sw_rules_deinit(&rules);
+}
+
+/* OnEvent=: the event and its conditions, and each mistake. */
+TEST(events)
+{
+	struct sw_rules rules =
+		parse(GOOD "[rule files]\nOnEvent=syscall:openat errno=EMFILE arg2=0x10\n"
+			   "Target=unit:web.service\nCount=2\n"
+			   "[rule slow]\nOnEvent=blocked slower=1.5\nTarget=comm:web\n"
+			   "[rule end]\nOnEvent=death\nTarget=pid:1 ; its end\n",
+		      "");
+	assert_int_equal(rules.n_rules, 1);
+	assert_int_equal(rules.n_events, 3);
+	const struct sw_rule *rule = &rules.events[0];
+	assert_string_equal(rule->name, "files");
+	assert_string_equal(rule->event.name, "openat");
+	assert_int_equal(rule->event.options.what, SW_EVENT_CALL);
+	assert_true(rule->event.options.failed);
+	assert_int_equal(rule->event.options.error, EMFILE);
+	assert_int_equal(rule->event.options.n_tests, 1);
+	assert_int_equal(rule->event.options.tests[0].argument, 2);
+	assert_int_equal(rule->event.options.tests[0].value, 16);
+	assert_int_equal(rule->count, 2);
+	assert_int_equal(rules.events[1].event.options.what, SW_EVENT_BLOCKED);
+	assert_int_equal(rules.events[1].event.options.slower_ns, 3 * S / 2);
+	assert_int_equal(rules.events[2].event.options.what, SW_EVENT_DEATH);
+	sw_rules_deinit(&rules);
+	static const struct {
+		const char *value, *why;
+	} cases[] = {
+		{"openat", "no such event: syscall:NAME, death, thread, process or blocked"},
+		{"func:main", "no such event: syscall:NAME, death, thread, process or blocked"},
+		{"syscall:opennat", "no such system call"},
+		{"syscall:openat errno=EFOO", "no such error"},
+		{"syscall:exit_group failed", "this call does not return"},
+		{"syscall:write fd=x", "a condition without a number"},
+		{"syscall:write arg6=1",
+		 "no such condition: errno=NAME, failed, fd=N, arg0=N to arg5=N"},
+		{"syscall:write fd=1 fd=1 fd=1 fd=1 fd=1 fd=1 fd=1", "too many conditions"},
+		{"death failed", "this event has no conditions"},
+		{"blocked", "blocked has one condition: slower=SECONDS"},
+		{"blocked slower=0", "blocked has one condition: slower=SECONDS"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char text[256], said[256];
+		snprintf(text, sizeof(text), "[rule bad]\nOnEvent=%s\nTarget=pid:1\n",
+			 cases[i].value);
+		snprintf(said, sizeof(said),
+			 "r.conf:2: OnEvent=: %s: %s\nr.conf:1: rule bad is left out\n",
+			 cases[i].why, cases[i].value);
+		rules = parse(text, said);
+		assert_int_equal(rules.n_events, 0);
+		sw_rules_deinit(&rules);
+	}
+	rules = parse(GOOD "[rule good]\nOnEvent=death\nTarget=pid:%{pid}\nMatch=a=b\n",
+		      "r.conf:5: rule good has OnEvent= and Match=: either or\n"
+		      "r.conf:5: Target=: not a process of an event: pid:%{pid}\n"
+		      "r.conf:5: there is a rule good already\n"
+		      "r.conf:5: rule good is left out\n");
 	sw_rules_deinit(&rules);
 }
 

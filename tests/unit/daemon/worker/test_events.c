@@ -3,6 +3,7 @@
  * The end of events, with a recorder and a clock that are played here: the file under test is included, and asks these
  * functions instead. tests/live/test_daemon_events.py has real ones.
  */
+#include "worker/capture.h"
 #include "worker/ids.h"
 #include "worker/life.h"
 #include "worker/wire.h"
@@ -24,6 +25,12 @@ static int played_json(const struct sw_report *report, const struct sw_report_st
 static int played_write(int stream, enum sw_worker_event_type type, const void *payload,
 			size_t size, struct sw_error *err);
 
+static const struct sw_report *played_report(const struct sw_recorder *recorder);
+static int played_dump(const struct sw_worker *worker, const struct sw_report *report,
+		       struct sw_error *err);
+
+#define sw_recorder_report      played_report
+#define sw_worker_report_send   played_dump
 #define sw_clock_ns             played_clock
 #define sw_worker_life_wait     played_wait
 #define sw_recorder_sample      played_sample
@@ -49,7 +56,10 @@ static struct {
 	bool stopped;
 	struct sw_recorder_totals totals;
 	uint64_t n_told, lost_told;
+	size_t n_dumps;
+	char reason[64]; /* of the last dump */
 } played;
+static struct sw_report seen; /* by the recorder */
 static struct events run_of;
 static struct sw_worker worker;
 
@@ -67,7 +77,7 @@ static bool played_wait(const struct sw_worker_life *life, int stream, int64_t w
 
 static int played_sample(struct sw_recorder *recorder, struct sw_error *err)
 {
-	const struct sw_event happened = {.kind = SW_EVENT_CALLED};
+	const struct sw_event happened = {.kind = SW_EVENT_CALLED, .returned = true, .result = -24};
 	assert_true(played.n_looks++ < FETCHES_MAX);
 	for (uint64_t n = 0; n < played.n_at_once && played.in_ring > 0; n++) {
 		played.in_ring--;
@@ -127,6 +137,20 @@ static int played_json(const struct sw_report *report, const struct sw_report_st
 	*ret_size = (size_t) stack->id;
 	*ret_text = calloc(1, *ret_size);
 	return *ret_text != NULL ? 0 : -SW_E_NOMEM;
+}
+
+static const struct sw_report *played_report(const struct sw_recorder *recorder)
+{
+	return &seen;
+}
+
+static int played_dump(const struct sw_worker *from, const struct sw_report *report,
+		       struct sw_error *err)
+{
+	assert_ptr_equal(from, &worker);
+	played.n_dumps++;
+	snprintf(played.reason, sizeof(played.reason), "%s", report->reason);
+	return 0;
 }
 
 static void begin_played(uint64_t in_ring, uint64_t at_once, uint64_t count)
@@ -226,5 +250,41 @@ TEST(test_long_stack)
 	assert_int_equal(rows(&run_of, &report, &wanted, NULL, &played.row, NULL), 0);
 	assert_int_equal(played.row, SW_RECORDER_NO_ROW);
 	assert_int_equal(run_of.new_stacks.size, STACK_BYTES);
+	end_played();
+}
+
+/* The first event is a dump, and ends it: no other one is looked at, and nothing else is sent. */
+TEST(test_kept)
+{
+	begin_played(10, 10, 0);
+	worker.request.events.kept = true;
+	snprintf(worker.request.reason, sizeof(worker.request.reason), "event: files");
+	played.row = 0;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_COUNT);
+	assert_int_equal(run_of.ended.n, 1);
+	assert_int_equal(run_of.ended.n_no_stack, 0);
+	assert_int_equal(played.n_dumps, 1);
+	assert_true(run_of.sent);
+	assert_string_equal(played.reason, "event: files: openat EMFILE");
+	assert_int_equal(played.n_told, 0);
+	end_played();
+	/* An event without a stack is no dump. */
+	begin_played(10, 10, 0);
+	worker.request.events.kept = true;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_COUNT);
+	assert_int_equal(run_of.ended.n_no_stack, 1);
+	assert_int_equal(played.n_dumps, 0);
+	assert_false(run_of.sent);
+	end_played();
+	/* Neither is an event of a process that has other users. */
+	begin_played(10, 10, 0);
+	worker.request.events.kept = true;
+	played.row = 0;
+	played.others = true;
+	assert_int_equal(run(&run_of, NULL), 0);
+	assert_int_equal(run_of.ended.end, SW_WORKER_END_CHANGED);
+	assert_int_equal(played.n_dumps, 0);
 	end_played();
 }

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "methods/watch.h"
+#include "config/journal.h"
+#include "jobs/series.h"
+#include "methods/target.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <snapwalk/clock.h>
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	WATCHES_MAX = 16, /* at once: each is a process */
+	LOOK_MS = 2000,
+	REFUSED_MS = 60000, /* until a process that could not be watched is tried again */
+	BREAK_MS = 1000, /* a process that maps code all the time is not looked at all the time */
+	LASTS_MS = 3600000, /* of one worker */
+	TARGETS_MAX = 64,
+};
+static const int64_t ns_per_ms = 1000000;
+
+/* A process that a rule watches, or could not watch. */
+struct sw_watch {
+	TAILQ_ENTRY(sw_watch) link;
+	struct sw_watcher *watcher; /* borrowed */
+	struct sw_rule *rule;       /* borrowed */
+	pid_t pid;
+	struct sw_series *series; /* owned; NULL: it waits until again_ns */
+	struct sw_worker_events wish;
+	int64_t began_ns, again_ns; /* CLOCK_MONOTONIC */
+	uint64_t starttime;
+	bool found; /* by the look that is being made */
+	bool said;  /* that it cannot be watched */
+};
+
+/* The rules act with the daemon's own authority: Deny=, RequireExe= and Events= limit them. */
+static const struct sw_caller rule_caller = {.privileged = true, .same_user_ns = true};
+
+static void end_series(struct sw_watch *watch)
+{
+	watch->watcher->n_running -= watch->series != NULL;
+	sw_series_destroy(watch->series);
+	watch->series = NULL;
+}
+
+static void forget(struct sw_watch *watch)
+{
+	end_series(watch);
+	TAILQ_REMOVE(&watch->watcher->watches, watch, link);
+	free(watch);
+}
+
+static void look_in(struct sw_watcher *watcher, int64_t ms)
+{
+	/* When one fails, processes are looked for at the next reload. */
+	if (watcher->timer != NULL &&
+	    sd_event_source_set_time_relative(watcher->timer, (uint64_t) ms * 1000) >= 0)
+		(void) sd_event_source_set_enabled(watcher->timer, SD_EVENT_ONESHOT);
+}
+
+/* ---- captures that follow --------------------------------------------------------------------- */
+
+static void on_captured(struct sw_series *series, const struct sw_outcome *outcome)
+{
+	if (outcome->dump == NULL || !sw_series_next(series))
+		sw_series_destroy(series);
+}
+
+static void submission_fill(const struct sw_watch *watch, struct sw_found *found, char *reason,
+			    size_t size, struct sw_submission *ret)
+{
+	const char *bad;
+	(void) snprintf(reason, size, "event: %s", watch->rule->name); /* cut is fine */
+	*ret = (struct sw_submission){.caller = &rule_caller,
+				      .found = found,
+				      .reason = reason,
+				      .require_exe = watch->rule->require_exe,
+				      .alert = true,
+				      .store = true};
+	/* No options: the configuration's. Cannot fail. */
+	(void) sw_options_read(watch->watcher->jobs->config, NULL, &ret->options, &ret->store,
+			       &bad);
+}
+
+/* The whole process, if it is still there. */
+static void capture(const struct sw_watch *watch)
+{
+	struct sw_jobs *jobs = watch->watcher->jobs;
+	const struct sw_rule *rule = watch->rule;
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_refusal refusal = {0};
+	struct sw_submission submission;
+	char reason[SW_WORKER_REASON_MAX];
+	if (sw_found_init(&found, watch->pid, watch->starttime, -EBADF, &refusal)) {
+		submission_fill(watch, &found, reason, sizeof(reason), &submission);
+		struct sw_series *series =
+			sw_series_create(jobs, &submission, rule->count, rule->interval_ms);
+		if (series != NULL) {
+			series->done = on_captured;
+			if (!sw_series_next(series))
+				sw_series_destroy(series);
+		}
+	}
+	sw_found_deinit(&found);
+	sw_refusal_deinit(&refusal);
+}
+
+/* ---- the event -------------------------------------------------------------------------------- */
+
+static void fired(struct sw_watch *watch, bool has_stack)
+{
+	struct sw_watcher *watcher = watch->watcher;
+	struct sw_rule *rule = watch->rule;
+	struct sw_watch *w, *next;
+	rule->last_ns = sw_clock_ns();
+	if (!has_stack)
+		sw_log(SW_LOG_NOTICE, "rule %s: %s of process %d, without a stack", rule->name,
+		       rule->event.name, (int) watch->pid);
+	if (rule->event.options.what != SW_EVENT_DEATH)
+		capture(watch);
+	for (w = TAILQ_FIRST(&watcher->watches); w != NULL; w = next) {
+		next = TAILQ_NEXT(w, link);
+		if (w->rule == rule)
+			forget(w);
+	}
+}
+
+static void refused(struct sw_watch *watch, const struct sw_refusal *refusal)
+{
+	if (!watch->said)
+		sw_log(SW_LOG_WARNING, "rule %s: process %d cannot be watched: %s",
+		       watch->rule->name, (int) watch->pid, refusal->message);
+	watch->said = true;
+	watch->again_ns = sw_clock_ns() + REFUSED_MS * ns_per_ms;
+}
+
+static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
+{
+	struct sw_watch *watch = series->owner;
+	struct sw_watcher *watcher = watch->watcher;
+	const struct sw_worker_ended *ended = outcome->ended;
+	const int64_t now_ns = sw_clock_ns();
+	end_series(watch);
+	if (outcome->dump != NULL || (ended != NULL && ended->end == SW_WORKER_END_COUNT)) {
+		fired(watch, outcome->dump != NULL);
+	} else if (ended == NULL) {
+		refused(watch, outcome->refusal);
+	} else if (ended->end == SW_WORKER_END_EXITED) {
+		forget(watch);
+	} else { /* it has other code, or the time of its worker is over */
+		watch->again_ns =
+			now_ns + (now_ns - watch->began_ns < BREAK_MS * ns_per_ms ? BREAK_MS : 0) *
+					 ns_per_ms;
+		look_in(watcher, (watch->again_ns - now_ns) / ns_per_ms);
+	}
+}
+
+static void on_state(struct sw_series *series, const char *state)
+{
+	struct sw_watch *watch = series->owner;
+	if (strcmp(state, "resumed") != 0)
+		return;
+	watch->began_ns = sw_clock_ns();
+	sw_log(SW_LOG_INFO, "rule %s: process %d is watched for %s", watch->rule->name,
+	       (int) watch->pid, watch->rule->event.name);
+}
+
+static bool permitted(const struct sw_watch *watch, const struct sw_found *found,
+		      struct sw_refusal *refusal)
+{
+	const struct sw_jobs *jobs = watch->watcher->jobs;
+	enum sw_deny_rule rule = sw_authorize_events(jobs->config, &rule_caller);
+	if (rule != SW_DENY_NONE)
+		return sw_refuse_denied(refusal, found->pid, rule);
+	if (!sw_target_permitted(watch->watcher->jobs, &rule_caller, found, refusal))
+		return false;
+	return sw_target_exe_allowed(watch->rule, found) ||
+	       sw_refuse(refusal, SW_INTERFACE ".NotPermitted", NULL,
+			 "RequireExe= forbids its executable");
+}
+
+static void begin(struct sw_watch *watch)
+{
+	struct sw_watcher *watcher = watch->watcher;
+	struct sw_found found = {.pidfd = -EBADF};
+	struct sw_refusal refusal = {0};
+	struct sw_submission submission;
+	char reason[SW_WORKER_REASON_MAX];
+	watch->wish = (struct sw_worker_events){.wanted = true,
+						.kept = true,
+						.options = watch->rule->event.options,
+						.end_ns = sw_clock_ns() + LASTS_MS * ns_per_ms};
+	(void) snprintf(watch->wish.name, sizeof(watch->wish.name), "%s",
+			watch->rule->event.name); /* fits */
+	watch->began_ns = sw_clock_ns();
+	if (!sw_found_init(&found, watch->pid, 0, -EBADF, &refusal) ||
+	    !permitted(watch, &found, &refusal)) {
+		refused(watch, &refusal);
+	} else {
+		watch->said &= watch->starttime == found.starttime;
+		watch->starttime = found.starttime;
+		submission_fill(watch, &found, reason, sizeof(reason), &submission);
+		submission.sampled = false;
+		submission.events = &watch->wish;
+		watch->series = sw_series_create(watcher->jobs, &submission, 1, 0);
+		watcher->n_running += watch->series != NULL;
+	}
+	if (watch->series != NULL) {
+		watch->series->owner = watch;
+		watch->series->done = on_done;
+		watch->series->state = on_state;
+		if (!sw_series_next(watch->series))
+			end_series(watch);
+	}
+	sw_found_deinit(&found);
+	sw_refusal_deinit(&refusal);
+}
+
+/* ---- processes -------------------------------------------------------------------------------- */
+
+static struct sw_watch *watch_of(struct sw_watcher *watcher, const struct sw_rule *rule, pid_t pid)
+{
+	struct sw_watch *watch;
+	TAILQ_FOREACH(watch, &watcher->watches, link)
+	if (watch->rule == rule && watch->pid == pid)
+		return watch;
+	return NULL;
+}
+
+static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pid)
+{
+	struct sw_watch *watch = watch_of(watcher, rule, pid);
+	if (watch == NULL) {
+		watch = calloc(1, sizeof(*watch));
+		if (watch == NULL)
+			return; /* the next look tries it again */
+		watch->watcher = watcher;
+		watch->rule = rule;
+		watch->pid = pid;
+		TAILQ_INSERT_TAIL(&watcher->watches, watch, link);
+	}
+	watch->found = true;
+	if (watch->series != NULL || sw_clock_ns() < watch->again_ns)
+		return;
+	if (watcher->n_running == WATCHES_MAX) {
+		if (!watcher->said_full)
+			sw_log(SW_LOG_WARNING,
+			       "rule %s: process %d is not watched: %d processes are", rule->name,
+			       (int) pid, WATCHES_MAX);
+		watcher->said_full = true;
+		return;
+	}
+	begin(watch);
+}
+
+/* The processes of all words of Target=, up to MaxTargets=. */
+static void look_for(struct sw_watcher *watcher, struct sw_rule *rule)
+{
+	size_t n = 0;
+	for (char **word = rule->targets; *word != NULL && n < rule->max_targets; word++) {
+		pid_t pids[TARGETS_MAX];
+		char kind[16];
+		size_t n_pids = 0, length = strcspn(*word, ":");
+		struct sw_error err = {0};
+		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
+		if (sw_target_select(kind, *word + length + 1, rule->max_targets - n, pids, &n_pids,
+				     &err) < 0)
+			continue; /* there is none now */
+		for (size_t i = 0; i < n_pids; i++)
+			found_one(watcher, rule, pids[i]);
+		n += n_pids;
+	}
+}
+
+static bool is_cooling(const struct sw_rule *rule, int64_t now_ns)
+{
+	return rule->last_ns != INT64_MIN && now_ns - rule->last_ns < rule->cooldown_ms * ns_per_ms;
+}
+
+static int on_look(sd_event_source *source, uint64_t now_us, void *arg)
+{
+	struct sw_watcher *watcher = arg;
+	struct sw_watch *watch, *next;
+	const int64_t now_ns = sw_clock_ns();
+	(void) source;
+	(void) now_us;
+	TAILQ_FOREACH(watch, &watcher->watches, link)
+	watch->found = false;
+	for (size_t i = 0; i < watcher->rules->n_events; i++)
+		if (!is_cooling(&watcher->rules->events[i], now_ns))
+			look_for(watcher, &watcher->rules->events[i]);
+	for (watch = TAILQ_FIRST(&watcher->watches); watch != NULL; watch = next) {
+		next = TAILQ_NEXT(watch, link);
+		if (!watch->found && watch->series == NULL)
+			forget(watch);
+	}
+	look_in(watcher, LOOK_MS);
+	return 0;
+}
+
+void sw_watcher_init(struct sw_watcher *watcher, struct sw_jobs *jobs, struct sw_rules *rules)
+{
+	*watcher = (struct sw_watcher){.jobs = jobs, .rules = rules};
+	TAILQ_INIT(&watcher->watches);
+}
+
+void sw_watcher_start(struct sw_watcher *watcher)
+{
+	const struct sw_jobs *jobs = watcher->jobs;
+	if (watcher->rules->n_events == 0)
+		return;
+	if (sw_authorize_events(jobs->config, &rule_caller) != SW_DENY_NONE) {
+		sw_log(SW_LOG_WARNING, "rules with OnEvent= do nothing: Events=no");
+		return;
+	}
+	/* Half a second of slack lets wake-ups come together. */
+	if (watcher->timer == NULL &&
+	    sd_event_add_time_relative(jobs->event, &watcher->timer, CLOCK_MONOTONIC, 0,
+				       LOOK_MS / 4 * 1000, on_look, watcher) < 0) {
+		sw_log(SW_LOG_ERROR, "rules with OnEvent= do nothing: there is no memory");
+		return;
+	}
+	look_in(watcher, 0);
+}
+
+void sw_watcher_stop(struct sw_watcher *watcher)
+{
+	struct sw_watch *watch;
+	while ((watch = TAILQ_FIRST(&watcher->watches)) != NULL)
+		forget(watch);
+	(void) sd_event_source_disable_unref(watcher->timer); /* NULL is fine */
+	watcher->timer = NULL;
+	watcher->said_full = false;
+}
