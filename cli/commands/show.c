@@ -28,7 +28,7 @@ static int show(struct sw_delivery *delivery, struct sw_read_dump *dump)
 	int status = SW_STATUS_COMPLETE;
 	while (sw_read_dump_more(dump) && !delivery->broken) {
 		int r = sw_read_dump_next(dump);
-		const char *json = dump->text.data + dump->begin;
+		const char *json = dump->is_foreign ? NULL : dump->text.data + dump->begin;
 		size_t size = dump->end - dump->begin;
 		if (r == SW_STATUS_COMPLETE && dump->profile != NULL)
 			r = sw_delivery_put_profile(delivery, sw_read_dump_name(dump),

@@ -20,17 +20,6 @@ static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dum
 	return SW_STATUS_USAGE;
 }
 
-static int put_profile(struct sw_delivery *delivery, struct sw_read_dump *dump)
-{
-	struct sw_error err = {0};
-	sw_cleanup(sw_free_p) char *json = NULL;
-	size_t size = 0;
-	if (sw_profile_write(dump->profile, SW_PROFILE_JSON, NULL, &json, &size, &err) < 0)
-		return sw_complain_error(sw_read_dump_name(dump), &err);
-	return sw_delivery_put_profile(delivery, sw_read_dump_name(dump), dump->profile, json,
-				       size);
-}
-
 static int symbolize_next(struct sw_delivery *delivery, struct sw_namer *namer,
 			  struct sw_read_dump *dump)
 {
@@ -42,7 +31,9 @@ static int symbolize_next(struct sw_delivery *delivery, struct sw_namer *namer,
 				      : sw_namer_report(namer, dump->report, &err);
 	if (r < 0)
 		return sw_complain_error(sw_read_dump_name(dump), &err);
-	return dump->profile != NULL ? put_profile(delivery, dump) : put_dump(delivery, dump);
+	return dump->profile != NULL ? sw_delivery_put_profile(delivery, sw_read_dump_name(dump),
+							       dump->profile, NULL, 0)
+				     : put_dump(delivery, dump);
 }
 
 /* Everything is read, and what is written is open. */

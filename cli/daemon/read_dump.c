@@ -131,6 +131,15 @@ static void parsed_free(struct sw_read_dump *dump)
 	sw_profile_destroy(sw_take_ptr(dump->profile)); /* NULL is fine */
 }
 
+/* All of the text. */
+static int pprof_parse(struct sw_read_dump *dump, struct sw_error *err)
+{
+	dump->end = dump->text.size;
+	dump->is_foreign = true;
+	return sw_profile_parse_pprof(dump->text.data, dump->text.size, &dump->profile,
+				      &dump->left_out, err);
+}
+
 int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 {
 	bool is_done = !dump->begun && (dump->report != NULL || dump->as_it_is);
@@ -140,6 +149,8 @@ int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 	if (is_done)
 		return 0;
 	parsed_free(dump);
+	if (sw_profile_is_pprof(dump->text.data, dump->text.size))
+		return pprof_parse(dump, err);
 	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
 	size_t size = dump->end - dump->begin;
 	struct sw_json_part schema = schema_of(json, size);
@@ -152,11 +163,31 @@ int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 		       : sw_report_parse(json, size, &dump->report, err);
 }
 
+static void say_left_out(const struct sw_read_dump *dump)
+{
+	const struct sw_profile_left_out *left = &dump->left_out;
+	struct sw_text what = {0};
+	if (left->n_values + left->n_labels == 0)
+		return;
+	sw_text_printf(&what, "left out:");
+	if (left->n_values > 0)
+		sw_text_printf(&what, " %zu kind%s of values%s", left->n_values,
+			       sw_plural(left->n_values), left->n_labels > 0 ? " and" : "");
+	if (left->n_labels > 0)
+		sw_text_printf(&what, " %zu label%s", left->n_labels, sw_plural(left->n_labels));
+	sw_complain(sw_read_dump_name(dump), what.failed ? "something is left out" : what.data,
+		    "unsupported", "samples, a time and the labels of 'snapwalk sample' are read");
+	sw_text_deinit(&what);
+}
+
 int sw_read_dump_next(struct sw_read_dump *dump)
 {
 	struct sw_error err = {0};
 	int r = sw_read_dump_parse(dump, &err);
-	return r < 0 ? sw_complain_error(sw_read_dump_name(dump), &err) : SW_STATUS_COMPLETE;
+	if (r < 0)
+		return sw_complain_error(sw_read_dump_name(dump), &err);
+	say_left_out(dump);
+	return SW_STATUS_COMPLETE;
 }
 
 int sw_read_dump_only(struct sw_read_dump *dump)

@@ -8,7 +8,7 @@
 
 /*
  * Dumps and profiles that a word of the command line names: of a file of JSON, with a slash or
- *".json" at its end, all that it has, one after the other; or one that the daemon keeps.
+ *".json" at its end, all that it has, one after the other; one of a file of pprof; or one that the daemon keeps.
  *
  *	open, of each word -> sw_sandbox_enter_parsing() -> next until no more
  */
@@ -20,7 +20,9 @@ struct sw_read_dump {
 	bool begun;                 /* these are of a dump */
 	struct sw_report *report;   /* owned; NULL: as_it_is, not parsed yet, or a profile */
 	struct sw_profile *profile; /* owned; NULL: not parsed yet, or a dump */
-	bool as_it_is;              /* the daemon's, complete, and asked for as JSON: not parsed */
+	struct sw_profile_left_out left_out; /* of the profile, where the format is another one */
+	bool is_foreign; /* the text is no JSON of ours, but of another format */
+	bool as_it_is;   /* the daemon's, complete, and asked for as JSON: not parsed */
 };
 
 /* Reads it. SW_STATUS_COMPLETE; else what was wrong has been said. */

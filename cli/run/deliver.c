@@ -282,7 +282,7 @@ static int write_profile(struct sw_delivery *d, const struct sw_profile *profile
 	const struct sw_profile_write_options how = {.color = d->color,
 						     .all = d->options->all,
 						     .columns = d->columns};
-	if (format == SW_PROFILE_JSON)
+	if (format == SW_PROFILE_JSON && json != NULL)
 		return put(d, json, json_size, err);
 	int r = sw_profile_write(profile, format, &how, &data, &size, err);
 	if (r < 0 || format <= SW_PROFILE_JSON)

@@ -65,7 +65,7 @@ const char *sw_delivery_name(const struct sw_delivery *d);
 int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_report *report,
 		    const char *json, size_t json_size);
 
-/* Put a profile likewise, in options->profile_format. json as above, not NULL. */
+/* Put a profile likewise, in options->profile_format. json as above; NULL: it is made. */
 int sw_delivery_put_profile(struct sw_delivery *d, const char *about,
 			    const struct sw_profile *profile, const char *json, size_t json_size);
 

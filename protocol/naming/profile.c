@@ -24,6 +24,9 @@ struct naming {
 	const struct sw_profile *from;
 	struct sw_profile *to;      /* owned until the end */
 	struct sw_module **modules; /* owned; of each module of from; NULL: its frames stay */
+	uint64_t *biases; /* owned; of each module of from: by the frames that were found in it */
+	uint64_t *svmas;  /* owned; of each frame of from: its address in the file */
+	bool *is_found;   /* owned; of each frame of from: its file is looked at for names */
 	struct sw_naming_addresses addresses;
 	struct sw_symbols *symbols; /* owned */
 	uint32_t *strings;          /* owned; what each became, or UNSEEN */
@@ -36,6 +39,9 @@ struct naming {
 static void naming_deinit(struct naming *n)
 {
 	free(n->modules);
+	free(n->biases);
+	free(n->svmas);
+	free(n->is_found);
 	sw_naming_addresses_deinit(&n->addresses);
 	free(n->strings);
 	free(n->threads);
@@ -71,14 +77,57 @@ static void modules_find(struct naming *n)
 	}
 }
 
+/* The address of a frame in its file. Offsets in mappings are those of the program's, of which files here say where it is. */
+static bool svma_find(const struct naming *n, const struct sw_profile_frame *f, uint64_t *ret)
+{
+	const struct sw_profile_module *m = sw_profile_module_at(n->from, f->module);
+	*ret = f->address;
+	return !n->from->by_mapping || m->start_avma == 0 ||
+	       sw_finder_svma(n->how->finder, n->modules[f->module], m->start_avma - m->bias,
+			      f->address, ret);
+}
+
+static void frame_find(struct naming *n, size_t i)
+{
+	const struct sw_profile_frame *f = sw_profile_frame_at(n->from, i);
+	const char *kind = sw_profile_text_of(n->from, f->kind);
+	n->is_found[i] = n->modules[f->module] != NULL &&
+			 !(f->flags & (SW_PROFILE_AVMA | SW_PROFILE_MARK)) &&
+			 (strcmp(kind, "native") == 0 || strcmp(kind, "pe") == 0) &&
+			 svma_find(n, f, &n->svmas[i]);
+	if (n->is_found[i])
+		n->biases[f->module] =
+			sw_profile_module_at(n->from, f->module)->bias + f->address - n->svmas[i];
+}
+
+static void frames_find(struct naming *n)
+{
+	const struct sw_profile *p = n->from;
+	n->biases = calloc(p->modules.n, sizeof(*n->biases));
+	n->svmas = calloc(p->frames.n, sizeof(*n->svmas));
+	n->is_found = calloc(p->frames.n, sizeof(*n->is_found));
+	n->failed |= n->biases == NULL || n->svmas == NULL || n->is_found == NULL;
+	for (size_t i = 0; i < p->modules.n && !n->failed; i++)
+		n->biases[i] = sw_profile_module_at(p, i)->bias;
+	for (size_t i = 0; i < p->frames.n && !n->failed; i++)
+		frame_find(n, i);
+}
+
+/* The address that a frame has in the new profile. */
+static uint64_t address_put(const struct naming *n, const struct sw_profile_frame *f)
+{
+	const size_t i = (size_t) (f - sw_profile_frame_at(n->from, 0));
+	if (n->is_found[i])
+		return n->svmas[i];
+	if (f->module == 0 || (f->flags & SW_PROFILE_AVMA))
+		return f->address;
+	return f->address + sw_profile_module_at(n->from, f->module)->bias - n->biases[f->module];
+}
+
 /* Whether a node's frame is one of machine code in a file that was looked for. */
 static bool is_of_file(const struct naming *n, uint32_t node)
 {
-	const struct sw_profile_frame *f =
-		sw_profile_frame_at(n->from, sw_profile_node_at(n->from, node)->frame);
-	const char *kind = sw_profile_text_of(n->from, f->kind);
-	return n->modules[f->module] != NULL && !(f->flags & (SW_PROFILE_AVMA | SW_PROFILE_MARK)) &&
-	       (strcmp(kind, "native") == 0 || strcmp(kind, "pe") == 0);
+	return n->is_found[sw_profile_node_at(n->from, node)->frame];
 }
 
 static unsigned flags_of(const struct naming *n, uint32_t node)
@@ -88,9 +137,9 @@ static unsigned flags_of(const struct naming *n, uint32_t node)
 
 static struct sw_address address_of(const struct naming *n, uint32_t node, enum way way)
 {
-	const struct sw_profile_frame *f =
-		sw_profile_frame_at(n->from, sw_profile_node_at(n->from, node)->frame);
-	return (struct sw_address){n->modules[f->module], f->address - (way == AS_CALL)};
+	const uint32_t frame = sw_profile_node_at(n->from, node)->frame;
+	const struct sw_profile_frame *f = sw_profile_frame_at(n->from, frame);
+	return (struct sw_address){n->modules[f->module], n->svmas[frame] - (way == AS_CALL)};
 }
 
 /* An inlined call of a frame that is looked up: it is made anew with that frame. */
@@ -143,6 +192,7 @@ static uint32_t module_put(struct naming *n, uint32_t module)
 	uint32_t index = 0;
 	if (module == 0)
 		return 0;
+	m.bias = n->biases[module];
 	m.path = string_put(n, m.path);
 	m.build_id = string_put(n, m.build_id);
 	if (m.path == NO_SPACE || m.build_id == NO_SPACE)
@@ -158,6 +208,7 @@ static uint32_t node_put(struct naming *n, uint32_t parent, const struct sw_prof
 	struct sw_profile_frame f = *from;
 	uint32_t frame = 0, node = 0;
 	bool grow = sw_profile_has_space(n->to);
+	f.address = address_put(n, from);
 	f.kind = string_put(n, f.kind);
 	f.module = module_put(n, f.module);
 	f.function = is_bare ? 0 : string_put(n, f.function);
@@ -328,6 +379,8 @@ int sw_profile_symbolize(const struct sw_profile *profile, const struct sw_namin
 	if (r < 0)
 		return r;
 	modules_find(&n);
+	if (!n.failed)
+		frames_find(&n);
 	if (!n.failed)
 		addresses_collect(&n);
 	if (!n.failed)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, VARINT_BYTES_MAX = 10 };
+enum { VARINT = 0, FIXED64 = 1, LENGTH = 2, FIXED32 = 5, WIRE_BITS = 3, VARINT_BYTES_MAX = 10 };
 
 void sw_proto_packed(struct sw_text *to, uint64_t value)
 {
@@ -59,4 +59,74 @@ void sw_proto_message(struct sw_text *to, unsigned field, struct sw_text *messag
 	to->failed |= message->failed;
 	sw_proto_bytes(to, field, message->size > 0 ? message->data : "", message->size);
 	message->size = 0;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
+/* Bits beyond the 64th are dropped, as the format's own readers do. */
+static bool read_varint(struct sw_bytes message, uint64_t *at, uint64_t *ret)
+{
+	uint64_t value = 0;
+	for (unsigned i = 0; i < VARINT_BYTES_MAX; i++) {
+		uint8_t byte;
+		if (!sw_bytes_u8(message, *at, &byte))
+			return false;
+		++*at;
+		value |= (uint64_t) (byte & 0x7f) << 7 * i;
+		if (byte < 0x80) {
+			*ret = value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool read_value(struct sw_bytes message, uint64_t *at, unsigned wire,
+		       struct sw_proto_field *ret)
+{
+	uint64_t size;
+	uint32_t half;
+	switch (wire) {
+	case VARINT: return read_varint(message, at, &ret->value);
+	case FIXED64:
+		*at += sizeof(ret->value);
+		return sw_bytes_u64(message, *at - sizeof(ret->value), &ret->value);
+	case FIXED32:
+		*at += sizeof(half);
+		if (!sw_bytes_u32(message, *at - sizeof(half), &half))
+			return false;
+		ret->value = half;
+		return true;
+	case LENGTH:
+		ret->is_bytes = true;
+		if (!read_varint(message, at, &size) ||
+		    !sw_bytes_sub(message, *at, size, &ret->bytes))
+			return false;
+		*at += size;
+		return true;
+	default: return false;
+	}
+}
+
+int sw_proto_next(struct sw_bytes message, uint64_t *at, struct sw_proto_field *ret)
+{
+	uint64_t key;
+	*ret = (struct sw_proto_field){0};
+	if (*at >= message.size)
+		return 0;
+	if (!read_varint(message, at, &key) || key >> WIRE_BITS > UINT32_MAX)
+		return -1;
+	ret->number = (uint32_t) (key >> WIRE_BITS);
+	return read_value(message, at, key & ((1U << WIRE_BITS) - 1), ret) ? 1 : -1;
+}
+
+int sw_proto_element(const struct sw_proto_field *field, uint64_t *at, uint64_t *ret)
+{
+	if (field->is_bytes) {
+		if (*at >= field->bytes.size)
+			return 0;
+		return read_varint(field->bytes, at, ret) ? 1 : -1;
+	}
+	*ret = field->value;
+	return (*at)++ == 0;
 }

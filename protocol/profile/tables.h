@@ -84,6 +84,7 @@ struct sw_profile {
 	size_t is_stack_capacity;
 	struct sw_profile_limits limits;
 	bool by_process; /* the root of each stack is its process */
+	bool by_mapping; /* addresses are offsets in files: start_avma - bias is the mapping's */
 	struct sw_profile_info info;
 	uint32_t host, kernel, ended_early; /* strings */
 	uint64_t seed;                      /* of hashes: names are the target's */

@@ -15,13 +15,18 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_BYTES = 2 * SW_ID_BYTES_MOST + 32 };
+enum { NAME_BYTES = 2 * SW_ID_BYTES_MOST + 32, PAGE_BYTES = 4096 };
 
 struct sw_finder {
 	struct sw_debug_search search; /* first: it is the finder */
 	struct sw_context *ctx;        /* borrowed */
 	struct sw_finder_options options;
 	struct sw_plain_index *plain; /* owned; one of each directory */
+	/* The module that sw_finder_svma() was asked about last, and its file. */
+	struct sw_module *asked; /* borrowed */
+	struct sw_image image;   /* a debug file, where there is no other one */
+	struct sw_elf elf;
+	bool is_whole, has_elf;
 };
 
 /* A file that is looked for. */
@@ -150,6 +155,95 @@ int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *
 	return sw_context_module(f->ctx, kind, path, fd, build_id, build_id_bytes, ret, err);
 }
 
+/* ---- offsets in mappings --------------------------------------------------------------------- */
+
+static bool is_code(const struct sw_elf_segment *s)
+{
+	return s->type == PT_LOAD && (s->flags & PF_X);
+}
+
+static uint64_t page_of(uint64_t svma)
+{
+	return svma & ~(uint64_t) (PAGE_BYTES - 1);
+}
+
+/* The file of code has the offsets of its segments. */
+static bool svma_by_offset(const struct sw_elf *elf, uint64_t off, uint64_t *ret)
+{
+	struct sw_elf_segment s;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++)
+		if (is_code(&s) && off >= s.off && off - s.off < s.file_bytes) {
+			*ret = s.svma + (off - s.off);
+			return true;
+		}
+	return false;
+}
+
+/* A debug file has addresses alone: what is mapped is its code, if there is one part of it. */
+static bool svma_by_only_code(const struct sw_elf *elf, uint64_t inside, uint64_t *ret)
+{
+	struct sw_elf_segment s, code = {0};
+	size_t n = 0;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++)
+		if (is_code(&s)) {
+			code = s;
+			n++;
+		}
+	*ret = page_of(code.svma) + inside;
+	return n == 1 && *ret >= code.svma && *ret - code.svma < code.memory_bytes;
+}
+
+static bool svma_from_first(const struct sw_elf *elf, uint64_t off, uint64_t *ret)
+{
+	struct sw_elf_segment s;
+	uint64_t first = UINT64_MAX;
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s); i++)
+		if (s.type == PT_LOAD && page_of(s.svma) < first)
+			first = page_of(s.svma);
+	for (uint32_t i = 0; sw_elf_segment(elf, i, &s) && first != UINT64_MAX; i++)
+		if (is_code(&s) && first + off >= s.svma && first + off - s.svma < s.memory_bytes) {
+			*ret = first + off;
+			return true;
+		}
+	return false;
+}
+
+static void asked_deinit(struct sw_finder *f)
+{
+	if (f->has_elf && !f->is_whole)
+		sw_image_deinit(&f->image);
+	f->asked = NULL;
+	f->has_elf = f->is_whole = false;
+}
+
+static void asked_find(struct sw_finder *f, struct sw_module *module)
+{
+	struct sw_bytes file = {0}, id = {0};
+	struct wanted w;
+	asked_deinit(f);
+	f->asked = module;
+	file.data = sw_module_image(module, &file.size);
+	f->is_whole = f->has_elf = file.data != NULL && sw_elf_init(&f->elf, file);
+	id.data = sw_module_build_id(module, &id.size);
+	if (!f->is_whole && wanted_init(&w, id, true, &f->image, &f->elf))
+		f->has_elf = found_by_name(&w, sw_context_local(f->ctx), f->options.debug_dir) ||
+			     debug_file_find(&f->search, id, &f->image, &f->elf, false);
+}
+
+bool sw_finder_svma(struct sw_finder *f, struct sw_module *module, uint64_t mapping_off,
+		    uint64_t off, uint64_t *ret)
+{
+	if (f->asked != module)
+		asked_find(f, module);
+	if (!f->has_elf)
+		return false;
+	if (mapping_off == 0)
+		return svma_from_first(&f->elf, off, ret);
+	if (f->is_whole)
+		return svma_by_offset(&f->elf, off, ret);
+	return off >= mapping_off && svma_by_only_code(&f->elf, off - mapping_off, ret);
+}
+
 int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,
 		     struct sw_finder **ret, struct sw_error *err)
 {
@@ -176,6 +270,7 @@ void sw_finder_destroy(struct sw_finder *finder)
 		return;
 	for (size_t i = 0; i < finder->options.n_directories; i++)
 		sw_plain_index_deinit(&finder->plain[i]);
+	asked_deinit(finder);
 	free(finder->plain);
 	free(finder);
 }

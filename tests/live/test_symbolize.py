@@ -212,6 +212,88 @@ def test_profile(tap):
         tap.check("main" not in got.stdout and SAID in got.stderr, "files with other build-ids give no names", got)
 
 
+def varint(value):
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out + bytes((value,)))
+
+
+def message(*fields):
+    """Protocol buffers: (number, an integer, text, or a message)."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+def code_segment(program):
+    """Where the code of a program is in its file and in memory: offset, address, size."""
+    headers = subprocess.run(["readelf", "-lW", program], check=True, capture_output=True, text=True).stdout
+    words = next(line.split() for line in headers.splitlines() if "LOAD" in line and " R E " in line)
+    return int(words[1], 16), int(words[2], 16), int(words[5], 16)
+
+
+def foreign(path, program, build_id, addresses, start, limit, offset):
+    """A profile of pprof as profilers write it that know no names: one sample with these addresses, innermost first."""
+    strings = ["", "samples", "count", program, build_id, "inuse_space", "bytes"]
+    with open(path, "wb") as file:
+        file.write(message((1, message((1, 1), (2, 2))), (1, message((1, 5), (2, 6))),
+                           (2, message(*((1, i + 1) for i in range(len(addresses))), (2, varint(7) + varint(1)))),
+                           (3, message((1, 1), (2, start), (3, limit), (4, offset), (5, 3), (6, 4))),
+                           *((4, message((1, i + 1), (2, 1), (3, address))) for i, address in enumerate(addresses)),
+                           *((6, text) for text in strings)))
+
+
+def test_pprof(tap):
+    """Profiles of pprof get the names that those of our own form get; so do those of other profilers."""
+    for name in ("inlines", "chain_nopie"):
+        with tempfile.TemporaryDirectory() as directory, \
+                Target(None, path=public(os.path.join(TARGETS, name))) as target:
+            own, pprof = (os.path.join(directory, file) for file in ("own.json", "own.pb.gz"))
+            wait_blocked(target.pid)
+            snapwalk("sample", target.pid, "--duration", 1, "--symbols", "none", "-o", own)
+            snapwalk("show", own, "-o", pprof)
+            for words in (("show",), ("symbolize",))[name != "inlines":]:  # a mapping does not tell where the code is linked to
+                for form in ("folded", "svg"):
+                    tap.equal(snapwalk(*words, pprof, "--format", form).stdout,
+                              snapwalk(*words, own, "--format", form).stdout, f"{name}: {words[0]} {form}: as of JSON")
+            again = os.path.join(directory, "named.pb.gz")
+            snapwalk("symbolize", pprof, "-o", again)
+            tap.equal(snapwalk("show", again, "--format", "folded").stdout,
+                      snapwalk("symbolize", own, "--format", "folded").stdout, f"{name}: written as pprof, with names")
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(TARGETS, "inlines")
+        stripped, debug, build_id = split(program, directory)
+        put(debug, directory, "debug", "symbols")
+        put(stripped, directory, "whole", "stripped")
+        put(debug, directory, "whole", "symbols")
+        offset, svma, size = code_segment(program)
+        names = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+        main = next(int(line.split()[0], 16) for line in names.splitlines() if line.endswith(" T main"))
+        start, path = 0x5500000000, os.path.join(directory, "foreign.pprof")
+        for what, addresses, mapping in (
+                ("its code alone is mapped", [start + main - svma], (start, start + (size + 0xfff & ~0xfff), offset)),
+                ("all of it is mapped", [start + main], (start, start + 0x10000, 0)),
+                ("addresses are those of the file", [main], (0, 0, 0))):
+            foreign(path, program, build_id, addresses, *mapping)
+            for where in ("whole", "debug"):
+                got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, where))
+                tap.equal((got.stdout, got.returncode), ("inlines;main 7\n", 0), f"{what}: names by {where}")
+            tap.check("left out: 1 kind of values" in got.stderr, "what is left out is said", got.stderr)
+        foreign(path, program, build_id, [start + 0x9000], start, start + 0x10000, 0)
+        got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, "whole"))
+        tap.equal(got.stdout, "inlines;inlines+0x9000 7\n", "an address that is in no code has no name")
+        for command in ("merge", "diff"):
+            got = snapwalk(command, path, path)
+            tap.check(got.returncode != 0 and "it is a profile, not a dump" in got.stderr, f"{command} refuses a profile", got)
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     """A debuginfod that has one file, and may be one that never answers."""
 
@@ -313,4 +395,4 @@ def test_refused(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(test_kept, test_deadlock, test_places, test_profile, test_debuginfod, test_refused)
+    Tap.main(test_kept, test_deadlock, test_places, test_profile, test_pprof, test_debuginfod, test_refused)

@@ -194,6 +194,25 @@ SW_PUBLIC int sw_profile_write_kept(const struct sw_profile *profile, const stru
 SW_PUBLIC int sw_profile_parse(const char *json, size_t size, struct sw_profile **ret,
 			       struct sw_error *err);
 
+/** A profile of another format has these, and ours has no place for them. */
+struct sw_profile_left_out {
+	size_t n_values; /* kinds of values of each sample, besides the number of samples and a time */
+	size_t n_labels; /* of all samples */
+};
+
+/** Whether these may be the bytes of a file of pprof, packed by gzip or not. */
+SW_PUBLIC bool sw_profile_is_pprof(const void *data, size_t size);
+/**
+ * The profile of a file of pprof, whoever wrote it: at most 256 MiB when it is unpacked. Names that its locations have
+ * with a line are kept; others can be had by sw_profile_symbolize(), by the build-ids of its mappings.
+ *
+ * @param ret_left_out  What is not in *ret.
+ * @return 0; -SW_E_FORMAT: it is none, or none of samples; -SW_E_LIMIT; -SW_E_NOMEM. Free with sw_profile_destroy().
+ */
+SW_PUBLIC int sw_profile_parse_pprof(const void *data, size_t size, struct sw_profile **ret,
+				     struct sw_profile_left_out *ret_left_out,
+				     struct sw_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,6 +48,17 @@ SW_PUBLIC int sw_finder_module(struct sw_finder *finder, enum sw_module_kind kin
 			       const uint8_t *build_id, size_t build_id_bytes,
 			       struct sw_module **ret, struct sw_error *err);
 
+/**
+ * The address in its file that is at an offset of a mapping: of a module that is known by the mapping alone.
+ *
+ * @param mapping_off  The offset in the file of the mapping's first byte. 0: all of the module is mapped in one part, and off
+ *                     begins with its first address.
+ * @param off          Likewise, of the address.
+ * @return false: it is in no segment, or the files that are here do not tell.
+ */
+SW_PUBLIC bool sw_finder_svma(struct sw_finder *finder, struct sw_module *module,
+			      uint64_t mapping_off, uint64_t off, uint64_t *ret);
+
 /** A symbolizer that has a finder asks it for debug files that are neither in debug_dir nor beside their file. Borrowed;
  * before anything is looked up. */
 SW_PUBLIC void sw_symbolizer_set_finder(struct sw_symbolizer *symbolizer, struct sw_finder *finder);
