@@ -225,7 +225,7 @@ static uint32_t mapping_put(struct parser *p, uint64_t id, struct sw_profile_mod
 	return p->module_made[number];
 }
 
-/* What sample --format pprof writes where there is no name: "[unknown]", "libc.so.6+0x29d90". */
+/* Written by sample --format pprof where there is no name: "[unknown]", "libc.so.6+0x29d90". */
 static bool is_placeholder(const char *name, const char *path)
 {
 	const char *file = sw_base_name(path);
@@ -419,7 +419,7 @@ static uint32_t stack_put(struct parser *p, size_t n, bool is_cut)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* What is known of a sample besides its stack. Strings of the profile. */
+/* The rest of a sample, besides its stack. Strings of the profile. */
 struct labels {
 	uint32_t pid, tid, thread, wait, unit, container;
 	uint32_t state;
