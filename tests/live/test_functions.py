@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 
 from fuse import Fuse, enter_mounts
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_mounts, snapwalk, state_of, wait_until
@@ -361,11 +362,12 @@ def said(tap):
 
 
 def stopped_look_up(target, *args):
-    """The command, and its process that looks the name up, which is stopped; None: that had ended already."""
+    """The command, and its process that looks the name up, which is stopped; None: that had ended already, or was not seen."""
     process = subprocess.Popen([SNAPWALK, "on", "func:pushes", str(target.pid), *args], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     child = None
-    while child is None and process.poll() is None:
+    end = time.monotonic() + 5
+    while child is None and process.poll() is None and time.monotonic() < end:
         with open(f"/proc/{process.pid}/task/{process.pid}/children") as children:
             child = next(iter(children.read().split()[1:]), None)  # the first one measures breakpoints
     try:
