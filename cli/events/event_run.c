@@ -5,6 +5,7 @@
 #include "common/waiting.h"
 #include "errors.h"
 #include "events/pairs.h"
+#include "run/sampled_files.h"
 #include "run/sandbox.h"
 #include "series/recording.h"
 #include "utf8.h"
@@ -108,6 +109,7 @@ static int recorder_open(struct sw_event_run *run, const struct sw_event_options
 	int r = sw_target_open(run->subject.pid, &target, err);
 	if (r < 0)
 		return r;
+	sw_sampled_files_of(run->subject.pid);
 	if (sw_event_run_changes_code(run)) {
 		at->places = run->function.places;
 		at->n_places = run->function.n;

@@ -4,6 +4,7 @@
 #include "common/complain.h"
 #include "errors.h"
 #include "run/keep.h"
+#include "run/sampled_files.h"
 
 #include <confine/caps.h>
 #include <confine/landlock.h>
@@ -247,6 +248,7 @@ static int enter_capturing(const struct sw_options *options, unsigned more, stru
 				   : 0; /* the sandbox loads no code */
 	if (r < 0 || is_off(options))
 		return r;
+	sw_sampled_files_begin(options);
 	sw_caps_allow_realtime();
 	return give_up(capture_caps, NULL, NULL, SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | more,
 		       err);

@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "cleanup.h"
 #include "run/obtain.h"
+#include "run/sampled_files.h"
 #include "series/recording.h"
 
 #include <snapwalk/clock.h>
@@ -46,6 +47,7 @@ static int recording_open(struct sw_sample_run *run, const struct sw_subject *su
 	how.naming = naming;
 	how.naming_arg = run;
 	int r = sw_target_open(subject->pid, &target, err);
+	sw_sampled_files_of(subject->pid);
 	return r < 0 ? r : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
 }
 

@@ -142,6 +142,49 @@ def debug_file_in_private(tap):
             tap.equal(symbols, ["none"], "... but not one that this user may not read")
 
 
+SPLIT = """
+#include <stdio.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) int inner(int *n) { usleep(1000); return n[0]; }
+__attribute__((noinline)) int outer(int *n) { int sum = 0; for (;;) sum += inner(n); return sum; }
+int main(void) { int n[1] = {1}; puts("ready"); fflush(stdout); return outer(n); }
+"""
+
+
+def split_file_in_private(tap):
+    """A program of another user names a .dwo file of root: no command reads it, also those that keep the capability to
+    read all files, and all do when that user may read it, too."""
+    if os.geteuid() != 0 or not tool("gcc"):
+        tap.skip("a private .dwo file", "not root, or no gcc", Tap.ROOT)
+        return
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as directory:
+        objects = os.path.join(directory, "objects")
+        os.mkdir(objects)
+        os.chmod(directory, 0o755)
+        with open(os.path.join(objects, "split.c"), "w") as file:
+            file.write(SPLIT)
+        for command in (["gcc", "-O2", "-g", "-gsplit-dwarf", "-D_GNU_SOURCE", "-c", "split.c"],
+                        ["gcc", "-o", "../split", "split.o"]):
+            subprocess.run(command, cwd=objects, check=True)
+        with Target(None, path=os.path.join(directory, "split"), user=nobody, group=nobody, extra_groups=[]) as target, \
+                Target("threads", 1, 5) as roots:
+            seconds = ("--via", "direct", "--duration", "1", "--format", "folded")
+            ways = {"dump": ("dump", "--via", "direct", target.pid),
+                    "--burst": ("dump", "--via", "direct", "--burst", "2,20", target.pid),
+                    "sample": ("sample", *seconds, target.pid),
+                    "sample of two users": ("sample", *seconds, target.pid, roots.pid)}
+            if not iterator_refused():
+                ways["on"] = ("on", "syscall:clock_nanosleep", "--duration", "1", target.pid)
+            for mode, wanted in ((0o700, False), (0o755, True)):
+                os.chmod(objects, mode)
+                for name, words in ways.items():
+                    run = subprocess.run([SNAPWALK, *map(str, words)], capture_output=True, text=True)
+                    tap.check("outer" in run.stdout and ("inner" in run.stdout) == wanted,
+                              f"{name}: a .dwo file that the user may {'' if wanted else 'not '}read",
+                              (run.returncode, run.stdout, run.stderr))
+
+
 def without_caps(tap, status, uid, what, caps=0):
     """Check a parser: whose permissions it opens files with, and its capabilities."""
     tap.equal((status["Uid"].split()[3], [int(status[key], 16) for key in ("CapEff", "CapPrm", "CapInh", "CapAmb")],
@@ -447,4 +490,4 @@ def by_user(tap):
 if __name__ == "__main__":
     Tap.main(taken_over, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
              snapshot_in_place, files_compared, by_user, seen_from_outside, debug_file_elsewhere, debug_file_in_private,
-             parsed_of_owner)
+             split_file_in_private, parsed_of_owner)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_CLI_SAMPLED_FILES_H
+#define SW_CLI_SAMPLED_FILES_H
+
+#include "common/options.h"
+
+/*
+ * .dwo files, for commands that parse between captures: they may read all files, so those whose names a process
+ * chose are read by a child with the permissions of that process's user (common/dwo_reader.h). There is one child
+ * for the command. Where it samples processes of several users, or of any, the permissions are those of nobody.
+ */
+
+/* The process will be sampled, too. */
+void sw_sampled_files_of(pid_t pid);
+/* What parses its samples asks the child. */
+void sw_sampled_files_use(const struct sw_options *options, struct sw_symbolize_options *symbolize);
+/* Starts the child, when all processes are known; before the filter, which permits no fork. */
+void sw_sampled_files_begin(const struct sw_options *options);
+
+#endif
