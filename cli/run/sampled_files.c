@@ -11,7 +11,7 @@
 
 enum { STATUS_MAX = 64 * 1024, NOBODY = 65534 };
 
-/* Of the command, which samples once. */
+/* The command samples once. */
 static struct {
 	struct sw_dwo_reader reader;
 	unsigned uid, gid; /* real ones */

@@ -12,7 +12,7 @@
 
 /* The process will be sampled, too. */
 void sw_sampled_files_of(pid_t pid);
-/* What parses its samples asks the child. */
+/* The symbolizer of the samples will ask the child. */
 void sw_sampled_files_use(const struct sw_options *options, struct sw_symbolize_options *symbolize);
 /* Starts the child, when all processes are known; before the filter, which permits no fork. */
 void sw_sampled_files_begin(const struct sw_options *options);
