@@ -5,8 +5,34 @@
 #include <confine/caps.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { ALIVE_MS = 5000 };
+
+static bool take_any(void *arg, struct json_object *parameters, struct sw_complaint *why)
+{
+	(void) arg;
+	(void) parameters;
+	(void) why;
+	return true;
+}
+
+/* The kernel accepts connections for a daemon that is stopped or hangs. Its answer to a capture would be waited for
+ * much longer, and for each process once more, though the command can do without it. Any answer will do. */
+static bool answers(const struct sw_options *options)
+{
+	static bool is_silent;
+	struct sw_complaint why;
+	if (!is_silent) {
+		(void) sw_daemon_call(options, "org.varlink.service.GetInfo",
+				      json_object_new_object(), false, ALIVE_MS, take_any, NULL,
+				      &why);
+		is_silent = why.code != NULL && strcmp(why.code, "timeout") == 0;
+	}
+	return !is_silent;
+}
 
 bool sw_daemon_is_first(const struct sw_options *options)
 {
@@ -14,7 +40,7 @@ bool sw_daemon_is_first(const struct sw_options *options)
 		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
 	return options->via == SW_VIA_AUTO && options->snapshot.stop != SW_STOP_ALWAYS &&
 	       geteuid() != 0 && !sw_caps_have(without_stop) &&
-	       sw_daemon_of_others_listens(options);
+	       sw_daemon_of_others_listens(options) && answers(options);
 }
 
 bool sw_may_capture_directly(pid_t pid)

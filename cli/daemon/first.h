@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /* Whether the daemon is to be asked before the command tries it: the user would stop all threads of the process, and a
- * daemon of another user listens, which stops none that waits. Not with --via, --stop always, or as root. */
+ * daemon of another user listens and answers, which stops none that waits. Not with --via, --stop always, or as root. */
 bool sw_daemon_is_first(const struct sw_options *options);
 
 /* Whether trying is worth it for the command: the kernel has the last word. */

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 import jsonschema
 
-from daemon import UNPRIVILEGED, Daemon, Refused, join, private_copy
+from daemon import UNPRIVILEGED, Daemon, Refused, join, private_copy, stopped
 from harness import (BUILD, PATIENT, SNAPWALK, Tap, Target, dump as direct_dump, expected_stacks,
                      hangs_s, own_functions, public, tool, wait_blocked, wait_until)
 from safety import frames_of
@@ -337,6 +338,14 @@ def own_processes(tap, daemon):
     with Daemon({"Deny": "threads"}) as strict, Target("threads", 3, 10, **user) as target:
         status, stopped_us, _, got = dumped(socket=strict.socket_path)
         tap.check(status == 0 and stopped_us > 0 and got.stderr == "", "denied by the daemon: by the command", got)
+    with Daemon() as silent, Target("threads", 3, 10, **user) as target, Target("threads", 3, 10, **user) as other:
+        with stopped(silent.pid):
+            begin = time.monotonic()
+            got = subprocess.run([public(SNAPWALK), "--json", *PATIENT, str(other.pid), str(target.pid)], cwd="/", timeout=hangs_s(),
+                                 env={**os.environ, "SNAPWALK_SOCKET": silent.socket_path}, capture_output=True, text=True, **user)
+            took = time.monotonic() - begin
+        tap.check(got.returncode == 0 and got.stdout.count('"timings"') == 2 and took < 45,
+                  "the daemon does not answer: by the command, and a minute is not waited for each process", (took, got))
 
 
 def watch(tap, daemon):
