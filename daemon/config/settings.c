@@ -115,6 +115,7 @@ struct reading {
 	sw_config_say_fn *say;
 	void *arg;
 	bool protects; /* the key that a line which begins with a blank goes on with */
+	bool goes_on;  /* the line begins with a blank */
 	bool nomem;
 };
 
@@ -177,6 +178,7 @@ static char *next_line(char *line, int size, void *stream)
 		line[0] = '\0';
 	}
 	const char *begin = line + strspn(line, " \t\r\n");
+	r->goes_on = begin != line;
 	if (begin != line && names_key(begin)) {
 		problem(r, "a blank before the key makes it a part of the value above: the line is "
 			   "ignored");
@@ -310,6 +312,14 @@ static int on_key(void *user, const char *section, const char *name, const char 
 				->n_unsafe++; /* "ssh uid:7", of a line before which a blank is missing */
 		else
 			note_key(r, name);
+		return 1;
+	}
+	if (r->goes_on && key->kind != SW_CONFIG_LIST && key->kind != SW_CONFIG_DENY) {
+		problem(r,
+			"%s=: only a list goes on in a line that begins with a blank: the line is "
+			"ignored",
+			name);
+		note_key(r, name);
 		return 1;
 	}
 	char why[SW_CONFIG_WHY_BYTES];

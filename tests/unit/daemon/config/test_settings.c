@@ -317,6 +317,56 @@ TEST_OF(test_deny_paths, struct fixture *f)
 	assert_int_equal(unlink(script), 0);
 }
 
+/* Lines that go on: the words of Deny= that come of them, and how many mistakes are of a key that protects. */
+TEST_OF(test_lines_that_go_on, struct fixture *f)
+{
+	static const struct {
+		const char *text, *words;
+		size_t n_said, n_unsafe;
+	} cases[] = {
+		{"Deny=gpg\n ssh\n\tuid:7\n", "gpg ssh uid:7", 0, 0},
+		{"Deny=gpg\r\n ssh\r\n", "gpg ssh", 0, 0},
+		{"Deny=\n gpg\n", "gpg", 0, 0},
+		{"Deny=gpg ; a word\n ssh\n", "gpg ssh", 0, 0},
+		{"Deny=gpg\n ; ssh\n # ssh\n ssh\n", "gpg ssh", 0, 0},
+		{"Deny=gpg\n\n ssh\n \n tar\n", "gpg ssh tar", 0, 0},
+		{"Deny=gpg\n# more of them\n ssh\n", "gpg ssh", 0, 0},
+		{"Deny=gpg\n", "gpg", 0, 0},
+		{"Deny=gpg\n ssh", "gpg ssh", 0, 0}, /* no end of line */
+		{"Deny=gpg\nStore=no\n ssh\n", "gpg", 1, 0},
+		{"Deny=gpg\n[snapwalkd]\n ssh\n", "gpg", 1, 1},
+		{"Deny=gpg\n ssh=1\n", "gpg", 1, 1},
+		{"Deny=gpg\n uid:x ssh\n", "gpg", 1, 1},
+		{"Deny=gpg\n \"ssh\n", "gpg", 1, 1},
+		{"Deny=gpg \"a\n b\"\n", "", 2, 2},
+		/* The second line would count. */
+		{"RequireSameNamespace=yes\n no\n", "", 1, 1},
+		{"Group=snapwalk\n root\n", "", 1, 1},
+		{"Events=no\n owners\n", "", 1, 1},
+		{"User=daemon\n\tnobody\n", "", 1, 1},
+		{"OnDump=/bin/cat\n /bin/sh\n", "", 1, 0},
+		{"Workers=2\n 64\n", "", 1, 0},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char text[512], words[256] = "";
+		f->n_said = 0;
+		sw_config_deinit(&f->config);
+		assert_int_equal(sw_config_init(&f->config), 0);
+		(void) snprintf(text, sizeof(text), "[snapwalkd]\n%s", cases[i].text);
+		load(f, text);
+		for (char **word = f->config.deny; word != NULL && *word != NULL; word++) {
+			strcat(words, words[0] != '\0' ? " " : "");
+			strcat(words, *word);
+		}
+		if (strcmp(words, cases[i].words) != 0 || f->n_said != cases[i].n_said ||
+		    f->config.n_unsafe != cases[i].n_unsafe)
+			fail_msg("%s: '%s', %zu mistakes, %zu unsafe", cases[i].text, words,
+				 f->n_said, f->config.n_unsafe);
+		assert_true(f->config.require_same_namespace);
+		assert_int_equal(f->config.events == SW_EVENTS_OWNERS, false);
+	}
+}
+
 /* A path with links: as it is written, and where it leads; of what is not there, its directory's. */
 TEST_OF(test_deny_links, struct fixture *f)
 {
