@@ -151,15 +151,17 @@ _snapwalk() {
 			_snapwalk_words "$program" "$command" "$COMP_CWORD"
 			;;
 		esac | _snapwalk_beginning_with "$current")
-	# Words that may also be files: dumps that are no longer with the daemon, core files.
+	# Words that may also be files: dumps that are no longer with the daemon, core files, minidumps.
 	case $command:$current in
 	show:* | symbolize:* | diff:* | merge:*) files=yes ;;
 	:core* | dump:core* | explain:core* | verify:core* | :*/* | dump:*/* | explain:*/* | verify:*/*) files=yes ;;
+	:[!-]* | dump:[!-]*) files='*.dmp' ;;
 	esac
-	if [ -n "$files" ]; then
-		compopt -o filenames 2>/dev/null
-		mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
-	fi
+	[ -z "$files" ] || compopt -o filenames 2>/dev/null
+	case $files in
+	yes) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current") ;;
+	?*) mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -X "!$files" -- "$current") ;;
+	esac
 }
 
 complete -F _snapwalk snapwalk

@@ -126,9 +126,11 @@ function __snapwalk
     end
     string match -q -- '-*' $current; and return
     test (count $before) -gt 1; or printf '%s\n' $commands
-    # A core file is a target.
+    # A core file is a target, and a minidump.
     if string match -qr '^core|/' -- $current; and contains -- "$command" '' dump explain verify
         __fish_complete_path $current
+    else if test -n "$current"; and contains -- "$command" '' dump
+        __fish_complete_path $current | string match '*.dmp*'
     end
     switch "$command"
         case show symbolize pin diff merge

@@ -136,9 +136,11 @@ _snapwalk() {
 		return
 	fi
 	((CURRENT > 2)) || _describe 'command' commands
-	# A core file is a target.
+	# A core file is a target, and a minidump.
 	if [[ $words[CURRENT] == (core|*/)* && $command == (|dump|explain|verify) ]]; then
 		_files
+	elif [[ -n $words[CURRENT] && $command == (|dump) ]]; then
+		compadd -f -- *.dmp(N)
 	fi
 	case $command in
 	show | symbolize | pin | diff | merge)

@@ -154,7 +154,7 @@ def offers(tap, shell, pid):
     tap.check(set(groups) <= shell.offer("snapwalk dump --cgroup /"), f"{name}: control groups", groups)
     place = os.path.join(shell.directory, "files")
     os.makedirs(place, exist_ok=True)
-    for file in ("one.json", "once"):
+    for file in ("one.json", "once", "crash.dmp", "crash.txt"):
         open(os.path.join(place, file), "w").close()
     shutil.copy("/bin/sleep", f"{place}/on-a-disk")
     open(os.path.join(place, "core.7"), "w").close()
@@ -166,6 +166,13 @@ def offers(tap, shell, pid):
                                (f"sample -d 1 -- cat {place}/one", {"one.json"}, "files for a program")):
         found = {os.path.basename(word) for word in shell.offer(f"snapwalk {line}")}
         tap.equal(found, wanted, f"{name}: {what}")
+    here = os.getcwd()
+    os.chdir(place)
+    try:
+        for line in ("snapwalk cra", "snapwalk dump cra"):
+            tap.equal(shell.offer(line), {"crash.dmp"}, f"{name}: minidumps, {line}")
+    finally:
+        os.chdir(here)
 
 
 def main():
