@@ -14,6 +14,7 @@
 
 enum {
 	COUNTED_NS = 100 * 1000 * 1000, /* calls are counted for so long; those of one function */
+	MOST_NS = 5 * COUNTED_NS, /* and for so long before a process is refused: it was a burst */
 	LOOK_NS = 20 * 1000 * 1000, /* less if they are far too many, which is looked at so often */
 	NS_PER_S = 1000000000,
 	PER_CENT = 100,
@@ -69,8 +70,8 @@ struct counting {
 	const struct sw_function *function;
 	const struct sw_event_place *places; /* of it: whose calls are counted */
 	size_t n_places;
-	/* Asked every LOOK_NS; true: it has been long enough. NULL: it has not. */
-	bool (*is_enough)(const struct counting *c, struct sw_memory_budget *b);
+	bool is_first;    /* they are those of one function, */
+	double taking_ns; /* and each is reckoned to be taken back, for so long */
 };
 
 /* The function whose calls tell most: malloc(3), else the first one that hands out. f->n: there is none. */
@@ -100,11 +101,11 @@ bool sw_memory_budget_is_far_above(struct sw_memory_budget *b, double taking_ns)
 {
 	const int64_t counted_ns = b->counted_ns;
 	double most = 0;
-	b->is_least = counted_ns < COUNTED_NS;
+	b->is_least = counted_ns < MOST_NS;
 	if (b->is_least) {
-		double part = (double) counted_ns / COUNTED_NS;
+		double part = (double) counted_ns / MOST_NS;
 		b->cpus *= part;
-		b->counted_ns = COUNTED_NS;
+		b->counted_ns = MOST_NS;
 		most = (1 - part) * (double) sysconf(_SC_NPROCESSORS_ONLN);
 	}
 	predict(b);
@@ -118,15 +119,22 @@ bool sw_memory_budget_is_far_above(struct sw_memory_budget *b, double taking_ns)
 	return false;
 }
 
-static bool is_far_too_much(const struct counting *c, struct sw_memory_budget *b)
+bool sw_memory_budget_needs_more(const struct sw_memory_budget *b, bool is_first, double taking_ns)
 {
-	double taking = b->cost.taking;
-	if (is_taking_stepped(c->function))
-		taking += b->cost.stepped_more;
-	return sw_memory_budget_is_far_above(b, taking);
+	struct sw_memory_budget until_now = *b;
+	if (b->counted_ns < COUNTED_NS || b->counted_ns >= MOST_NS)
+		return b->counted_ns < COUNTED_NS;
+	predict(&until_now);
+	if (is_first)
+		until_now.predicted_cpus +=
+			(double) (b->calls.n_handing + b->calls.n_handing_stepped) * taking_ns /
+			(double) b->counted_ns;
+	return !sw_memory_budget_allows(b, until_now.predicted_cpus / (is_first ? FIRST_FACTOR : 1),
+					until_now.cpus);
 }
 
-/* Counts calls for COUNTED_NS at most. Whether that was enough; -SW_E_*. */
+/* Counts calls until it is clear that they are not too many, or for MOST_NS. Whether those of one function are far too
+ * many; -SW_E_*. */
 static int calls_count(const struct counting *c, struct sw_memory_budget *b, struct sw_error *err)
 {
 	sw_cleanup(sw_watched_close) struct sw_watched w = {0};
@@ -141,7 +149,7 @@ static int calls_count(const struct counting *c, struct sw_memory_budget *b, str
 		return r;
 	const struct sw_event_cost before = sw_event_sampler_cost(w.sampler);
 	int64_t begin_ns = sw_clock_ns(), cpu_ns = sw_clock_read(clock);
-	bool enough = false;
+	bool far_above = false;
 	do {
 		wait_ns(LOOK_NS);
 		b->calls = sw_event_sampler_cost(w.sampler);
@@ -151,9 +159,9 @@ static int calls_count(const struct counting *c, struct sw_memory_budget *b, str
 		b->calls.n_handing_stepped -= before.n_handing_stepped;
 		b->calls.n_taking -= before.n_taking;
 		b->calls.n_taking_stepped -= before.n_taking_stepped;
-		enough = c->is_enough != NULL && c->is_enough(c, b);
-	} while (b->counted_ns < COUNTED_NS && !enough);
-	return enough;
+		far_above = c->is_first && sw_memory_budget_is_far_above(b, c->taking_ns);
+	} while (!far_above && sw_memory_budget_needs_more(b, c->is_first, c->taking_ns));
+	return far_above;
 }
 
 int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_function *function,
@@ -167,7 +175,9 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 	/* A single probe at first: a process that allocates all the time would be slowed at each of them. */
 	if (r == 0 && first < function->n) {
 		c.places = &function->places[first];
-		c.is_enough = is_far_too_much;
+		c.is_first = true;
+		c.taking_ns =
+			b.cost.taking + (is_taking_stepped(function) ? b.cost.stepped_more : 0);
 		r = calls_count(&c, &b, err);
 	}
 	if (r == 1) {
@@ -176,7 +186,7 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
 	} else if (r == 0) {
 		c.places = function->places;
 		c.n_places = function->n;
-		c.is_enough = NULL;
+		c.is_first = false;
 		r = calls_count(&c, &b, err);
 		predict(&b);
 	}

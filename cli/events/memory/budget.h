@@ -11,7 +11,8 @@
 
 /*
  * The cost to a process of following its allocator: calls are counted for a moment by probes at their beginnings alone, and
- * taken times what a call costs on this machine. Calls of one function are counted before, so that a process which allocates all
+ * taken times what a call costs on this machine. A process that would be refused is counted five times as long: it may have
+ * had a burst. Calls of one function are counted before, so that a process which allocates all
  * the time has one probe for a moment, and no more. Counting ends early only if the calls until then are too many for all of the
  * time: they may have been a burst. It is allowed up to a share of the CPU time that the process uses by
  * itself; so little that nobody notices it is allowed in any case.
@@ -40,6 +41,10 @@ int sw_memory_budget_predict(const struct sw_subject *subject, const struct sw_f
  * that of the whole time.
  */
 bool sw_memory_budget_is_far_above(struct sw_memory_budget *budget, double taking_ns);
+/* Whether calls are to be counted for longer: not a tenth of a second is over, or they are too many so far, and half a second is
+ * not over. is_first: they are those of one function, each is taken back for taking_ns, and far too many is meant. */
+bool sw_memory_budget_needs_more(const struct sw_memory_budget *budget, bool is_first,
+				 double taking_ns);
 /* CPU time that calls have cost, in ns: by what a call costs, and by what the kernel's program has measured. */
 double sw_memory_budget_spent(const struct sw_memory_budget *budget,
 			      const struct sw_event_cost *calls);

@@ -3,7 +3,7 @@
 #include "events/memory/budget.h"
 #include "test.h"
 
-enum { NS_PER_MS = 1000000, WHOLE_MS = 100, PERCENT = 5 };
+enum { NS_PER_MS = 1000000, FIRST_MS = 100, WHOLE_MS = 500, PERCENT = 5 };
 
 /* As a machine costs. */
 static const struct sw_call_cost COST = {.handing = 14000,
@@ -34,8 +34,8 @@ TEST(a_burst)
 /* The whole time decides by what the process used in it. */
 TEST(the_whole_time)
 {
-	struct sw_memory_budget few = counted(60, WHOLE_MS, 0.4),
-				many = counted(60, WHOLE_MS, 0.04);
+	struct sw_memory_budget few = counted(300, WHOLE_MS, 0.4),
+				many = counted(300, WHOLE_MS, 0.04);
 	assert_false(sw_memory_budget_is_far_above(&few, COST.taking));
 	assert_true(sw_memory_budget_is_far_above(&many, COST.taking));
 	assert_false(many.is_least);
@@ -45,14 +45,38 @@ TEST(the_whole_time)
 TEST(a_storm)
 {
 	const double n_cpus = (double) sysconf(_SC_NPROCESSORS_ONLN);
-	const unsigned calls = (unsigned) (n_cpus * 1000);
+	const unsigned calls = (unsigned) (n_cpus * 5000);
 	struct sw_memory_budget b = counted(calls, 20, 1);
 	assert_true(sw_memory_budget_is_far_above(&b, COST.taking));
 	assert_true(b.is_least);
 	assert_int_equal(b.counted_ns, WHOLE_MS * NS_PER_MS);
-	assert_true(b.cpus > 0.8 * n_cpus && b.cpus <= 0.2 + 0.8 * n_cpus);
-	/* 15 µs for each, in 100 ms. */
+	assert_true(b.cpus > 0.96 * n_cpus && b.cpus <= 0.04 + 0.96 * n_cpus);
+	/* 15 µs for each, in 500 ms. */
 	assert_true(b.predicted_cpus > n_cpus * 0.149 && b.predicted_cpus < n_cpus * 0.151);
+}
+
+/* A burst in the first tenth of a second: counting goes on until its share is allowed, or half a second is over. */
+TEST(a_later_burst)
+{
+	struct sw_memory_budget b = counted(300, FIRST_MS, 0.5);
+	assert_true(sw_memory_budget_needs_more(&b, false, 0)); /* 4.5 ms of 50 */
+	assert_true(sw_memory_budget_is_far_above(&b, COST.taking) == false);
+	b = counted(300, 150, 0.5);
+	assert_true(sw_memory_budget_needs_more(&b, false, 0)); /* of 75 */
+	b = counted(300, 200, 0.5);
+	assert_false(sw_memory_budget_needs_more(&b, false, 0)); /* of 100 */
+	b = counted(3000, WHOLE_MS, 0.5);
+	assert_false(sw_memory_budget_needs_more(&b, false, 0)); /* it is refused */
+	/* Less than that is never enough, and few calls are at once. */
+	b = counted(0, FIRST_MS - 20, 0.5);
+	assert_true(sw_memory_budget_needs_more(&b, false, 0));
+	b = counted(0, FIRST_MS, 0.5);
+	assert_false(sw_memory_budget_needs_more(&b, false, 0));
+	/* Twice as much is not far above where one function was counted. */
+	b = counted(400, FIRST_MS, 0.5);
+	assert_true(sw_memory_budget_needs_more(&b, true, COST.taking));
+	b = counted(300, FIRST_MS, 0.5);
+	assert_false(sw_memory_budget_needs_more(&b, true, COST.taking));
 }
 
 /* Calls that are reckoned to cost more than the process used: by a share, not whatever is allowed. */
