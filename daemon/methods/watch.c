@@ -13,7 +13,8 @@
 enum {
 	WATCHES_MAX = 16, /* at once: each is a process */
 	LOOK_MS = 2000,
-	REFUSED_MS = 60000, /* until a process that could not be watched is tried again */
+	REFUSED_MS = 60000, /* until a process that could not be watched is tried again, */
+	BUSY_MS = 5000,     /* and where that was for a moment */
 	BREAK_MS = 1000, /* a process that maps code all the time is not looked at all the time */
 	LASTS_MS = 3600000, /* of one worker */
 	TARGETS_MAX = 64,
@@ -132,7 +133,8 @@ static void refused(struct sw_watch *watch, const struct sw_refusal *refusal)
 		sw_log(SW_LOG_WARNING, "rule %s: process %d cannot be watched: %s",
 		       watch->rule->name, (int) watch->pid, refusal->message);
 	watch->said = true;
-	watch->again_ns = sw_clock_ns() + REFUSED_MS * ns_per_ms;
+	watch->again_ns =
+		sw_clock_ns() + (sw_refusal_is_final(refusal) ? REFUSED_MS : BUSY_MS) * ns_per_ms;
 }
 
 static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
