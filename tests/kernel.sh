@@ -76,7 +76,7 @@ fi
 mkdir -p "$work/root"/{proc,sys,dev,tmp,etc}
 add /bin/busybox /bin/busybox
 add "$build/bin/snapwalk" /bin/snapwalk
-for target in threads shares pairs descriptors; do
+for target in threads shares pairs descriptors timers; do
 	add "$build/tests/targets/$target" "/bin/$target"
 done
 if [ "$guest" = nfs ]; then

@@ -187,12 +187,14 @@ if [ $touchless = yes ]; then
 	done
 	watched "on death: it lives" "many 7" "on death" '"cause":"lives"'
 	exec 3>&-
-	target_begin descriptors
-	watch go leaks --of fds
-	acquired=$(awk 'NF == 3 { n += $2 } END { print n }' "$said")
-	check "leaks --of fds: all that it got, each accounted for" whole "\"acquired\":$acquired" '"unknown_origin":0' \
-		'"closed_unseen":0' '"checked":true' '"lost":0'
-	exec 3>&-
+	for target_of in descriptors:fds timers:timers; do
+		target_begin "${target_of%:*}"
+		watch go leaks --of "${target_of#*:}"
+		acquired=$(awk 'NF == 3 { n += $2 } END { print n }' "$said")
+		check "leaks --of ${target_of#*:}: all that it got, each accounted for" whole "\"acquired\":$acquired" \
+			'"unknown_origin":0' '"closed_unseen":0' '"checked":true' '"lost":0'
+		exec 3>&-
+	done
 fi
 
 echo "1..$n"
