@@ -151,6 +151,12 @@ int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 	parsed_free(dump);
 	if (sw_profile_is_pprof(dump->text.data, dump->text.size))
 		return pprof_parse(dump, err);
+	if (sw_profile_is_folded(dump->text.data, dump->text.size)) {
+		dump->end = dump->text.size;
+		dump->is_foreign = true;
+		return sw_profile_parse_folded(dump->text.data, dump->text.size, &dump->profile,
+					       err);
+	}
 	const char *json = dump->text.size > 0 ? dump->text.data + dump->begin : "";
 	size_t size = dump->end - dump->begin;
 	struct sw_json_part schema = schema_of(json, size);

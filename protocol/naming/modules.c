@@ -34,9 +34,15 @@ int sw_naming_module(const struct sw_naming *naming, const char *format, const c
 	size_t bytes;
 	struct sw_error ignored; /* a file that cannot be looked at is none */
 	*ret = NULL;
+	int r = 0;
+	if (strcmp(format, "elf") == 0 && build_id != NULL && build_id[0] == '\0' &&
+	    path[0] != '\0' && strchr(path, '/') == NULL)
+		r = sw_finder_named(naming->finder, path, ret, &ignored);
+	if (r == -SW_E_NOMEM || *ret != NULL)
+		return r;
 	if (strcmp(format, "elf") != 0 || build_id == NULL || !id_read(build_id, id, &bytes))
 		return 0;
-	int r = sw_finder_module(naming->finder, SW_MODULE_ELF, path, id, bytes, ret, &ignored);
+	r = sw_finder_module(naming->finder, SW_MODULE_ELF, path, id, bytes, ret, &ignored);
 	return r == -SW_E_NOMEM ? r : 0;
 }
 

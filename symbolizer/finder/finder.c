@@ -155,6 +155,20 @@ int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *
 	return sw_context_module(f->ctx, kind, path, fd, build_id, build_id_bytes, ret, err);
 }
 
+int sw_finder_named(struct sw_finder *f, const char *name, struct sw_module **ret,
+		    struct sw_error *err)
+{
+	const struct sw_finder_options *o = &f->options;
+	struct sw_bytes id;
+	*ret = NULL;
+	for (size_t i = 0; i < o->n_directories; i++) {
+		sw_plain_index_build(&f->plain[i], o->directories[i], o->deadline_ns);
+		if (sw_plain_index_named(&f->plain[i], name, &id))
+			return sw_finder_module(f, SW_MODULE_ELF, name, id.data, id.size, ret, err);
+	}
+	return 0;
+}
+
 /* ---- offsets in mappings --------------------------------------------------------------------- */
 
 static bool is_code(const struct sw_elf_segment *s)

@@ -154,3 +154,28 @@ const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_by
 	}
 	return NULL;
 }
+
+static bool is_named(const struct sw_plain_file *file, const char *name)
+{
+	const char *slash = strrchr(file->path, '/');
+	const char *own = slash != NULL ? slash + 1 : file->path;
+	size_t n = strlen(name);
+	return strncmp(own, name, n) == 0 && (own[n] == '\0' || strcmp(own + n, ".debug") == 0);
+}
+
+bool sw_plain_index_named(const struct sw_plain_index *index, const char *name,
+			  struct sw_bytes *ret)
+{
+	bool found = false;
+	for (size_t i = 0; i < index->n; i++) {
+		const struct sw_plain_file *file = &index->files[i];
+		if (!is_named(file, name))
+			continue;
+		if (found &&
+		    (ret->size != file->id_bytes || memcmp(ret->data, file->id, ret->size) != 0))
+			return false;
+		*ret = (struct sw_bytes){file->id, file->id_bytes};
+		found = true;
+	}
+	return found;
+}

@@ -23,6 +23,10 @@ void sw_plain_index_deinit(struct sw_plain_index *index);
  */
 void sw_plain_index_build(struct sw_plain_index *index, const char *directory, int64_t deadline_ns);
 
+/* The build-id of the files with this name, or with it and ".debug". False: there are none, or their build-ids differ. */
+bool sw_plain_index_named(const struct sw_plain_index *index, const char *name,
+			  struct sw_bytes *ret);
+
 /* The path of a file with that build-id, below the directory; NULL: there is none. is_debug: one without code. */
 const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_bytes id,
 				bool is_debug);

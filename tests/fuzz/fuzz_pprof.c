@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* A profile of pprof: what is taken is written in every format, and as pprof it is read again with the same counts. */
+/*
+ * A profile of pprof, or folded stacks: what is taken is written in every format, and as pprof it is read again with the same
+ * counts.
+ */
 #include "fuzz.h"
 
 #include <snapwalk/profile.h>
@@ -13,7 +16,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sw_error err = {0};
 	char *text = NULL;
 	size_t text_size;
-	int r = sw_profile_parse_pprof(data, size, &p, &left, &err);
+	int r = sw_profile_is_folded(data, size)
+			? sw_profile_parse_folded(data, size, &p, &err)
+			: sw_profile_parse_pprof(data, size, &p, &left, &err);
 	check(r == 0 || r == -SW_E_FORMAT || r == -SW_E_LIMIT);
 	if (r < 0)
 		return 0;

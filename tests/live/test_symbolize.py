@@ -289,6 +289,26 @@ def test_pprof(tap):
         foreign(path, program, build_id, [start + 0x9000], start, start + 0x10000, 0)
         got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, "whole"))
         tap.equal(got.stdout, "inlines;inlines+0x9000 7\n", "an address that is in no code has no name")
+        # Folded stacks have names of files alone: one in a directory that is given, if there is one of that name.
+        put(stripped, directory, "named", "inlines")
+        put(debug, directory, "named", "inlines.debug")
+        put(stripped, directory, "two", "a", "inlines")
+        put(debug, directory, "two", "a", "inlines.debug")
+        with open(program, "rb") as file, open(os.path.join(directory, "other"), "wb") as other:
+            other.write(file.read().replace(bytes.fromhex(build_id), bytes.fromhex(build_id)[::-1]))
+        put(os.path.join(directory, "other"), directory, "two", "b", "inlines")
+        folded = os.path.join(directory, "stacks.folded")
+        with open(folded, "w") as file:
+            file.write(f"worker;known;gone.so+0x12;inlines+{main + 1:#x};inlines+{main:#x} 7\nworker;known 1\n")
+        for where, names in (("named", "main;main"), ("two", f"inlines+{main + 1:#x};inlines+{main:#x}")):
+            got = snapwalk("symbolize", folded, "--format", "folded", "--from", os.path.join(directory, where))
+            tap.equal((got.stdout, got.returncode), (f"worker;known;gone.so+0x12;{names} 7\nworker;known 1\n", 0),
+                      f"folded stacks: names by {where}")
+            tap.check("gone.so (which has no build-id)" in got.stderr, "a file that is not there is said", got.stderr)
+        with open(folded, "a") as file:
+            file.write("no count\n")
+        got = snapwalk("symbolize", folded)
+        tap.check(got.returncode == 1 and "line 3 is no folded stack" in got.stderr, "another line is refused", got)
         for command in ("merge", "diff"):
             got = snapwalk(command, path, path)
             tap.check(got.returncode != 0 and "it is a profile, not a dump" in got.stderr, f"{command} refuses a profile", got)

@@ -213,6 +213,17 @@ SW_PUBLIC int sw_profile_parse_pprof(const void *data, size_t size, struct sw_pr
 				     struct sw_profile_left_out *ret_left_out,
 				     struct sw_error *err);
 
+/** Whether the first line may be one of folded stacks. */
+SW_PUBLIC bool sw_profile_is_folded(const void *data, size_t size);
+/**
+ * The profile of folded stacks, whoever wrote them. Frames "FILE+0xADDRESS" get names by sw_profile_symbolize(), where its
+ * finder has one file of that name in its directories.
+ *
+ * @return 0; -SW_E_FORMAT: a line is no stack with a count; -SW_E_NOMEM. Free with sw_profile_destroy().
+ */
+SW_PUBLIC int sw_profile_parse_folded(const void *data, size_t size, struct sw_profile **ret,
+				      struct sw_error *err);
+
 #ifdef __cplusplus
 }
 #endif

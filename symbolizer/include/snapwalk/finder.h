@@ -49,6 +49,15 @@ SW_PUBLIC int sw_finder_module(struct sw_finder *finder, enum sw_module_kind kin
 			       struct sw_module **ret, struct sw_error *err);
 
 /**
+ * The module of which no more than the name of its file is known: by the first directory that has files of that name with one
+ * build-id. *ret is NULL where there is none.
+ *
+ * @return As of sw_finder_module().
+ */
+SW_PUBLIC int sw_finder_named(struct sw_finder *finder, const char *name, struct sw_module **ret,
+			      struct sw_error *err);
+
+/**
  * The address in its file that is at an offset of a mapping: of a module that is known by the mapping alone.
  *
  * @param mapping_off  The offset in the file of the mapping's first byte. 0: all of the module is mapped in one part, and off
