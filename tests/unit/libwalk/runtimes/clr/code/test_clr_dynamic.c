@@ -135,7 +135,7 @@ TEST_OF(test_made_anew, struct scene *s)
 	assert_int_equal(cookie_at(s, 0), 2);
 	uint64_t other = s->code.method_avma + NAMED_CHUNK_BYTES + 64;
 	size_t chunk = NAMED_CHUNK_BYTES + 64;
-	memcpy(s->world->data + NAMED_CHUNK + chunk, s->world->data + NAMED_CHUNK, 2 * chunk);
+	memmove(s->world->data + NAMED_CHUNK + chunk, s->world->data + NAMED_CHUNK, 2 * chunk);
 	s->code.method_avma = other;
 	go_on(s);
 	assert_int_equal(cookie_at(s, 0), 0);
