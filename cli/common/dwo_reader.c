@@ -74,6 +74,7 @@ static void serve(int fd, uid_t uid, gid_t gid, uint8_t *space)
 {
 	char path[PATH_MAX];
 	struct sw_error err;
+	(void) prctl(PR_SET_NAME, "snapwalk-dwo"); /* cannot fail */
 	sw_owner_become(uid, gid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;
