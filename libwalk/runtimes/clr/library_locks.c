@@ -165,12 +165,30 @@ static bool mutex_tell(const struct looking *l, struct sw_runtime_wait *ret)
 	return false;
 }
 
+bool sw_clr_look_allowed(struct sw_clr *clr, uint64_t bytes)
+{
+	if (clr->by_copies)
+		return true;
+	if (clr->looked_bytes + bytes > SW_CLR_LOOKED_BYTES_MAX) {
+		clr->looked_bytes = SW_CLR_LOOKED_BYTES_MAX; /* nor what is shorter, later */
+		sw_snapshot_note_limit(clr->snap,
+				       "clr: owners of read-write locks, and threads that "
+				       "Thread.Join() waits for, may be missing: 2 MiB of "
+				       "stacks are looked through for them");
+		return false;
+	}
+	clr->looked_bytes += bytes;
+	return true;
+}
+
 /* Fill in the object, and who has it. Returns false if it is not known which one. */
 static bool object_tell(const struct looking *l, struct sw_runtime_wait *ret)
 {
 	if (l->way->kind == SW_CLR_WAIT_HANDLE)
 		return mutex_tell(l, ret);
-	uint64_t object = sw_clr_locks_move(l->locks) ? 0 : object_find(l);
+	bool may_look = !sw_clr_locks_move(l->locks) &&
+			sw_clr_look_allowed(l->clr, l->end_avma - l->thread->regs.sp_avma);
+	uint64_t object = may_look ? object_find(l) : 0;
 	if (object == 0)
 		return false;
 	ret->owner_tid =

@@ -9,4 +9,10 @@
 bool sw_clr_library_wait(struct sw_clr *clr, const struct sw_walk *walk,
 			 struct sw_runtime_wait *ret);
 
+enum { SW_CLR_LOOKED_BYTES_MAX = 2 << 20 }; /* of all stacks of a dump: 128 whole ones */
+
+/* Counts so many bytes of a stack that is to be looked through. False: there were more than SW_CLR_LOOKED_BYTES_MAX, which is
+ * noted. Copies of the kernel's have one thread each, and are not counted. */
+bool sw_clr_look_allowed(struct sw_clr *clr, uint64_t bytes);
+
 #endif

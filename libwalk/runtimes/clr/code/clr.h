@@ -81,6 +81,7 @@ struct sw_clr {
 	struct sw_clr_thread_infos *infos; /* owned; the same of threads */
 	struct sw_clr_locks *locks;        /* the arena's */
 	bool locks_tried;
+	uint64_t looked_bytes; /* of stacks, for objects that threads wait for: library_locks.h */
 	const struct sw_clr_tasks_window
 		*window;                /* borrowed: what copied tasks; NULL: nothing did */
 	struct sw_clr_all_tasks *tasks; /* owned; NULL until something is known of them */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/clr/locks and locks_window: what is copied of made structures, and who has what by that. */
+#include "runtimes/clr/library_locks.h"
 #include "runtimes/clr/locks.h"
 #include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/code/names.h"
@@ -401,4 +402,24 @@ TEST_WITH(test_not_of_one_instant, setup, NULL)
 	assert_true(waits());
 	put(0x200 + 88, 0, 8);
 	assert_false(waits());
+}
+
+/* Stacks are looked through up to a total, not one by one up to a limit; copies have one each. */
+TEST(test_looks_in_all)
+{
+	static struct sw_snapshot_priv priv;
+	const struct sw_snapshot snap = {.priv = &priv};
+	static struct sw_clr clr;
+	clr.snap = &snap;
+	const uint64_t whole = 16 << 10;
+	const size_t n = SW_CLR_LOOKED_BYTES_MAX / whole;
+	for (size_t i = 0; i < n; i++)
+		assert_true(sw_clr_look_allowed(&clr, whole));
+	assert_int_equal(priv.n_limits, 0);
+	assert_false(sw_clr_look_allowed(&clr, 8));
+	assert_false(sw_clr_look_allowed(&clr, whole));
+	assert_int_equal(priv.n_limits, 1);
+	assert_non_null(strstr(priv.limits[0], "2 MiB of stacks"));
+	clr.by_copies = true;
+	assert_true(sw_clr_look_allowed(&clr, whole));
 }
