@@ -99,11 +99,11 @@ static bool is_taking_stepped(const struct sw_function *f)
 
 bool sw_memory_budget_is_far_above(struct sw_memory_budget *b, double taking_ns)
 {
-	const int64_t counted_ns = b->counted_ns;
+	const struct sw_memory_budget before = *b;
 	double most = 0;
-	b->is_least = counted_ns < MOST_NS;
+	b->is_least = b->counted_ns < MOST_NS;
 	if (b->is_least) {
-		double part = (double) counted_ns / MOST_NS;
+		double part = (double) b->counted_ns / MOST_NS;
 		b->cpus *= part;
 		b->counted_ns = MOST_NS;
 		most = (1 - part) * (double) sysconf(_SC_NPROCESSORS_ONLN);
@@ -114,8 +114,7 @@ bool sw_memory_budget_is_far_above(struct sw_memory_budget *b, double taking_ns)
 			     taking_ns / (double) b->counted_ns;
 	if (!sw_memory_budget_allows(b, b->predicted_cpus / FIRST_FACTOR, b->cpus))
 		return true;
-	b->counted_ns = counted_ns;
-	b->is_least = false;
+	*b = before; /* what is asked next is of the time so far */
 	return false;
 }
 

@@ -72,8 +72,11 @@ TEST(a_later_burst)
 	assert_true(sw_memory_budget_needs_more(&b, false, 0));
 	b = counted(0, FIRST_MS, 0.5);
 	assert_false(sw_memory_budget_needs_more(&b, false, 0));
-	/* Twice as much is not far above where one function was counted. */
+	/* Twice as much is not far above where one function was counted. The CPUs that could still be used in half a second
+	 * are no CPU time of the process. */
 	b = counted(400, FIRST_MS, 0.5);
+	assert_false(sw_memory_budget_is_far_above(&b, COST.taking));
+	assert_true(b.cpus == 0.5);
 	assert_true(sw_memory_budget_needs_more(&b, true, COST.taking));
 	b = counted(300, FIRST_MS, 0.5);
 	assert_false(sw_memory_budget_needs_more(&b, true, COST.taking));
