@@ -254,6 +254,12 @@ static bool is_permitted(const struct sw_jobs *jobs, const struct sw_taken *take
 	return rule == SW_DENY_NONE || sw_refuse_denied(refusal, taken->found.pid, rule);
 }
 
+/* Processes that rules watch, which are limited by themselves, are no calls. */
+static bool is_call(const struct sw_series *series)
+{
+	return series->events != NULL && !series->events->kept;
+}
+
 static bool has_space(const struct sw_jobs *jobs, const struct sw_caller *caller,
 		      struct sw_refusal *refusal)
 {
@@ -261,8 +267,8 @@ static bool has_space(const struct sw_jobs *jobs, const struct sw_caller *caller
 	size_t all = 0, users = 0;
 	TAILQ_FOREACH(series, &jobs->series, link)
 	{
-		all += series->events != NULL;
-		users += series->events != NULL && series->caller.uid == caller->uid;
+		all += is_call(series);
+		users += is_call(series) && series->caller.uid == caller->uid;
 	}
 	if (all < RUNS_MAX && (users < RUNS_PER_USER_MAX || caller->uid == 0))
 		return true;

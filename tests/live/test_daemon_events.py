@@ -3,6 +3,7 @@
 # tier: gate 40s
 """Events: the method of the daemon. Each event of programs that make a known number of them comes with its stack, to
 whom Events= permits it; nothing is left in the kernel when the client goes, and the worker that reads has no privilege."""
+import contextlib
 import os
 import shutil
 import signal
@@ -268,6 +269,21 @@ RequireExe=/usr/bin/nobody
             tap.equal(daemon.workers(), [], "nothing is watched")
 
 
+def places(tap):
+    """Eight processes that a rule watches take no place of a call of Events, of which there may be eight."""
+    text = "[rule many]\nOnEvent=death\nTarget=comm:swplaces\nMaxTargets=8\n"
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
+        path = shutil.copy("/bin/sleep", os.path.join(folder, "swplaces"))
+        for _ in range(8):
+            process = running.enter_context(subprocess.Popen([path, "1000"]))
+            running.callback(process.terminate)
+        with Daemon(rules={"events.conf": text}) as daemon, Target("events") as target, daemon.client() as client:
+            wait_until(lambda: [caps(w) for w in daemon.workers()] == [0] * 8, "eight processes are watched")
+            replies = begun(client, target.pid, call("openat", errno="ENOENT"), count=1)
+            turn(target)
+            tap.equal(joined(replies)[2]["ended"], "count", "a call of Events beside a rule that watches eight")
+
+
 def main():
     tap = Tap()
     if os.geteuid() != 0 or iterator_refused():
@@ -277,7 +293,7 @@ def main():
         for test in tap.chosen(exact, others, privileges, slow, programs, refused):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(permissions, rules):
+    for test in tap.chosen(permissions, rules, places):
         tap.guard(test)
     tap.done()
 
