@@ -13,6 +13,7 @@
 enum {
 	WATCHES_MAX = 16, /* at once: each is a process */
 	LOOK_MS = 2000,
+	LOOK_SHARE = 50,    /* a look takes at most this part of the time of the broker */
 	REFUSED_MS = 60000, /* until a process that could not be watched is tried again, */
 	BUSY_MS = 5000,     /* and where that was for a moment */
 	BREAK_MS = 1000, /* a process that maps code all the time is not looked at all the time */
@@ -54,6 +55,9 @@ static void forget(struct sw_watch *watch)
 
 static void look_in(struct sw_watcher *watcher, int64_t ms)
 {
+	const int64_t least_ms = (watcher->rest_ns - sw_clock_ns()) / ns_per_ms;
+	if (ms < least_ms)
+		ms = least_ms;
 	/* When one fails, processes are looked for at the next reload. */
 	if (watcher->timer != NULL &&
 	    sd_event_source_set_time_relative(watcher->timer, (uint64_t) ms * 1000) >= 0)
@@ -64,6 +68,10 @@ static void look_in(struct sw_watcher *watcher, int64_t ms)
 
 static void on_captured(struct sw_series *series, const struct sw_outcome *outcome)
 {
+	/* A capture that was begun and failed is in the log. */
+	if (outcome->dump == NULL && outcome->target == NULL)
+		sw_log(SW_LOG_WARNING, "%s: process %d is not captured: %s", series->reason,
+		       (int) series->pid, outcome->refusal->message);
 	if (outcome->dump == NULL || !sw_series_next(series))
 		sw_series_destroy(series);
 }
@@ -102,6 +110,9 @@ static void capture(const struct sw_watch *watch)
 			if (!sw_series_next(series))
 				sw_series_destroy(series);
 		}
+	} else {
+		sw_log(SW_LOG_NOTICE, "rule %s: process %d is not captured: %s", rule->name,
+		       (int) watch->pid, refusal.message);
 	}
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);
@@ -129,12 +140,17 @@ static void fired(struct sw_watch *watch, bool has_stack)
 
 static void refused(struct sw_watch *watch, const struct sw_refusal *refusal)
 {
+	const bool ended = strcmp(refusal->name, SW_INTERFACE ".NoSuchProcess") == 0 ||
+			   strcmp(refusal->name, SW_INTERFACE ".TargetExited") == 0;
+	/* That one has ended by then is usual, but for one that Target= names by its number. */
 	if (!watch->said)
-		sw_log(SW_LOG_WARNING, "rule %s: process %d cannot be watched: %s",
-		       watch->rule->name, (int) watch->pid, refusal->message);
+		sw_log(ended ? SW_LOG_INFO : SW_LOG_WARNING,
+		       "rule %s: process %d cannot be watched: %s", watch->rule->name,
+		       (int) watch->pid, refusal->message);
 	watch->said = true;
 	watch->again_ns =
 		sw_clock_ns() + (sw_refusal_is_final(refusal) ? REFUSED_MS : BUSY_MS) * ns_per_ms;
+	look_in(watch->watcher, 0); /* another one may have its place */
 }
 
 static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
@@ -230,9 +246,25 @@ static struct sw_watch *watch_of(struct sw_watcher *watcher, const struct sw_rul
 	return NULL;
 }
 
+/* MaxTargets=: processes that are watched. Those that cannot be, whose number others may choose, take no place. */
+static bool has_place(const struct sw_watcher *watcher, const struct sw_rule *rule)
+{
+	const struct sw_watch *watch;
+	uint32_t n = 0;
+	TAILQ_FOREACH(watch, &watcher->watches, link)
+	n += watch->rule == rule && watch->series != NULL;
+	return n < rule->max_targets;
+}
+
 static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pid)
 {
 	struct sw_watch *watch = watch_of(watcher, rule, pid);
+	if (watch != NULL)
+		watch->found = true;
+	if (watch != NULL && (watch->series != NULL || sw_clock_ns() < watch->again_ns))
+		return;
+	if (!has_place(watcher, rule))
+		return;
 	if (watch == NULL) {
 		watch = calloc(1, sizeof(*watch));
 		if (watch == NULL)
@@ -240,11 +272,9 @@ static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pi
 		watch->watcher = watcher;
 		watch->rule = rule;
 		watch->pid = pid;
+		watch->found = true;
 		TAILQ_INSERT_TAIL(&watcher->watches, watch, link);
 	}
-	watch->found = true;
-	if (watch->series != NULL || sw_clock_ns() < watch->again_ns)
-		return;
 	if (watcher->n_running == WATCHES_MAX) {
 		if (!watcher->said_full)
 			sw_log(SW_LOG_WARNING,
@@ -256,22 +286,24 @@ static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pi
 	begin(watch);
 }
 
-/* The processes of all words of Target=, up to MaxTargets=. */
+/* The processes of all words of Target=. */
 static void look_for(struct sw_watcher *watcher, struct sw_rule *rule)
 {
-	size_t n = 0;
-	for (char **word = rule->targets; *word != NULL && n < rule->max_targets; word++) {
+	for (char **word = rule->targets; *word != NULL; word++) {
 		pid_t pids[TARGETS_MAX];
 		char kind[16];
 		size_t n_pids = 0, length = strcspn(*word, ":");
 		struct sw_error err = {0};
 		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
-		if (sw_target_select(kind, *word + length + 1, rule->max_targets - n, pids, &n_pids,
-				     &err) < 0)
-			continue; /* there is none now */
+		int r = sw_target_select(kind, *word + length + 1, TARGETS_MAX, pids, &n_pids,
+					 &err);
+		if (r < 0 && r != -SW_E_NOT_FOUND && !watcher->said_select) {
+			sw_log(SW_LOG_WARNING, "rule %s: Target=%s: %s", rule->name, *word,
+			       err.message);
+			watcher->said_select = true;
+		}
 		for (size_t i = 0; i < n_pids; i++)
 			found_one(watcher, rule, pids[i]);
-		n += n_pids;
 	}
 }
 
@@ -297,6 +329,8 @@ static int on_look(sd_event_source *source, uint64_t now_us, void *arg)
 		if (!watch->found && watch->series == NULL)
 			forget(watch);
 	}
+	const int64_t end_ns = sw_clock_ns();
+	watcher->rest_ns = end_ns + (end_ns - now_ns) * LOOK_SHARE;
 	look_in(watcher, LOOK_MS);
 	return 0;
 }
@@ -333,5 +367,5 @@ void sw_watcher_stop(struct sw_watcher *watcher)
 		forget(watch);
 	(void) sd_event_source_disable_unref(watcher->timer); /* NULL is fine */
 	watcher->timer = NULL;
-	watcher->said_full = false;
+	watcher->said_full = watcher->said_select = false;
 }

@@ -17,7 +17,8 @@ struct sw_watcher {
 	sd_event_source *timer; /* owned */
 	TAILQ_HEAD(sw_watches, sw_watch) watches;
 	size_t n_running;
-	bool said_full;
+	int64_t rest_ns;             /* CLOCK_MONOTONIC: no look before */
+	bool said_full, said_select; /* once, until the next reload */
 };
 
 void sw_watcher_init(struct sw_watcher *watcher, struct sw_jobs *jobs, struct sw_rules *rules);

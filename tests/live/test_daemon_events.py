@@ -270,15 +270,18 @@ RequireExe=/usr/bin/nobody
 
 
 def places(tap):
-    """Eight processes that a rule watches take no place of a call of Events, of which there may be eight."""
-    text = "[rule many]\nOnEvent=death\nTarget=comm:swplaces\nMaxTargets=8\n"
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
-        path = shutil.copy("/bin/sleep", os.path.join(folder, "swplaces"))
-        for _ in range(8):
+    """MaxTargets= is of processes that are watched: those of the same name that RequireExe= forbids, and were there before,
+    take no place. The eight take no place of a call of Events either, of which there may be eight."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere, contextlib.ExitStack() as running:
+        paths = [shutil.copy("/bin/sleep", os.path.join(f, "swplaces")) for f in (elsewhere, folder)]
+        for path in paths[:1] * 4 + paths[1:] * 9:
             process = running.enter_context(subprocess.Popen([path, "1000"]))
             running.callback(process.terminate)
+        text = f"[rule many]\nOnEvent=death\nTarget=comm:swplaces\nMaxTargets=8\nRequireExe={paths[1]}\nCooldownSec=0\n"
         with Daemon(rules={"events.conf": text}) as daemon, Target("events") as target, daemon.client() as client:
-            wait_until(lambda: [caps(w) for w in daemon.workers()] == [0] * 8, "eight processes are watched")
+            wait_until(lambda: daemon.log().count("is watched for") >= 8, "eight processes are watched")
+            tap.equal((daemon.log().count("RequireExe= forbids"), [caps(w) for w in daemon.workers()]), (4, [0] * 8),
+                      "eight of nine beside four that are refused, once each")
             replies = begun(client, target.pid, call("openat", errno="ENOENT"), count=1)
             turn(target)
             tap.equal(joined(replies)[2]["ended"], "count", "a call of Events beside a rule that watches eight")
