@@ -40,7 +40,7 @@ static void last_copy(struct sw_rule *to, size_t n_to, const struct sw_rule *fro
 				to[i].last_ns = from[j].last_ns;
 }
 
-void sw_methods_load_rules(struct sw_methods *methods)
+static void load(struct sw_methods *methods)
 {
 	struct sw_error err = {0};
 	struct sw_rules rules = {0};
@@ -56,9 +56,15 @@ void sw_methods_load_rules(struct sw_methods *methods)
 	const struct sw_rules *old = &methods->rules;
 	last_copy(rules.rules, rules.n_rules, old->rules, old->n_rules);
 	last_copy(rules.events, rules.n_events, old->events, old->n_events);
-	sw_watcher_stop(&methods->watcher);
 	sw_rules_deinit(&methods->rules);
 	methods->rules = rules;
+}
+
+void sw_methods_load_rules(struct sw_methods *methods)
+{
+	/* Also where the old rules stay: the configuration that permitted what is watched may be another. */
+	sw_watcher_stop(&methods->watcher);
+	load(methods);
 	sw_watcher_start(&methods->watcher);
 }
 

@@ -271,7 +271,8 @@ RequireExe=/usr/bin/nobody
 
 def places(tap):
     """MaxTargets= is of processes that are watched: those of the same name that RequireExe= forbids, and were there before,
-    take no place. The eight take no place of a call of Events either, of which there may be eight."""
+    take no place. The eight take no place of a call of Events either, of which there may be eight. A reload ends what Events=
+    forbids, also where the rules have a mistake."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as elsewhere, contextlib.ExitStack() as running:
         paths = [shutil.copy("/bin/sleep", os.path.join(f, "swplaces")) for f in (elsewhere, folder)]
         for path in paths[:1] * 4 + paths[1:] * 9:
@@ -279,12 +280,20 @@ def places(tap):
             running.callback(process.terminate)
         text = f"[rule many]\nOnEvent=death\nTarget=comm:swplaces\nMaxTargets=8\nRequireExe={paths[1]}\nCooldownSec=0\n"
         with Daemon(rules={"events.conf": text}) as daemon, Target("events") as target, daemon.client() as client:
-            wait_until(lambda: daemon.log().count("is watched for") >= 8, "eight processes are watched")
-            tap.equal((daemon.log().count("RequireExe= forbids"), [caps(w) for w in daemon.workers()]), (4, [0] * 8),
+            wait_until(lambda: daemon.log().count("is watched for") >= 8 and [caps(w) for w in daemon.workers()] == [0] * 8,
+                       "eight processes are watched")
+            tap.equal((daemon.log().count("RequireExe= forbids"), daemon.log().count("is watched for")), (4, 8),
                       "eight of nine beside four that are refused, once each")
             replies = begun(client, target.pid, call("openat", errno="ENOENT"), count=1)
             turn(target)
             tap.equal(joined(replies)[2]["ended"], "count", "a call of Events beside a rule that watches eight")
+            daemon.rules = {"events.conf": text.replace("RequireExe=/", "RequireExe=")}
+            daemon.write_config(Events="no")
+            daemon.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: "read again" in daemon.log(), "the reload")
+            tap.check("the old rules stay" in daemon.log() and "do nothing: Events=no" in daemon.log(),
+                      "a reload with a mistake in the rules: the old ones are limited anew", daemon.log())
+            wait_until(lambda: not daemon.workers(), "nobody is watched any more", 10)
 
 
 def main():
