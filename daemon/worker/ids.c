@@ -40,3 +40,9 @@ bool sw_worker_ids_are_same(const struct sw_worker_ids *ids)
 	char now[sizeof(ids->ids)];
 	return ids_read(ids->status_fd, now, sizeof(now)) && strcmp(now, ids->ids) == 0;
 }
+
+bool sw_worker_ids_differ(const struct sw_worker_ids *ids)
+{
+	char now[sizeof(ids->ids)];
+	return ids_read(ids->status_fd, now, sizeof(now)) && strcmp(now, ids->ids) != 0;
+}

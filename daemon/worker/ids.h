@@ -16,5 +16,7 @@ struct sw_worker_ids {
 bool sw_worker_ids_open(struct sw_worker_ids *ids, pid_t pid);
 void sw_worker_ids_close(struct sw_worker_ids *ids);
 bool sw_worker_ids_are_same(const struct sw_worker_ids *ids);
+/* Whether they are others. False: they are the same, or cannot be read, as the process has ended. */
+bool sw_worker_ids_differ(const struct sw_worker_ids *ids);
 
 #endif

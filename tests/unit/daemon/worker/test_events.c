@@ -20,6 +20,7 @@ static bool played_ended(const struct sw_recorder *recorder);
 static void played_stop(struct sw_recorder *recorder);
 static void played_drop(struct sw_recorder *recorder);
 static bool played_same(const struct sw_worker_ids *ids);
+static bool played_differ(const struct sw_worker_ids *ids);
 static int played_json(const struct sw_report *report, const struct sw_report_stack *stack,
 		       char **ret_text, size_t *ret_size, struct sw_error *err);
 static int played_write(int stream, enum sw_worker_event_type type, const void *payload,
@@ -39,6 +40,7 @@ static int played_dump(const struct sw_worker *worker, const struct sw_report *r
 #define sw_recorder_stop_events played_stop
 #define sw_recorder_drop_events played_drop
 #define sw_worker_ids_are_same  played_same
+#define sw_worker_ids_differ    played_differ
 #define sw_worker_event_write   played_write
 #define sw_report_stack_json    played_json
 #include "worker/events.c"
@@ -53,6 +55,7 @@ static struct {
 	int code;          /* of each look, after its events */
 	uint32_t row;      /* of each event */
 	bool over, others; /* the time is up; the process has other users */
+	bool dies;         /* events are its death, and its ids cannot be read any more */
 	bool stopped;
 	struct sw_recorder_totals totals;
 	uint64_t n_told, lost_told;
@@ -77,7 +80,9 @@ static bool played_wait(const struct sw_worker_life *life, int stream, int64_t w
 
 static int played_sample(struct sw_recorder *recorder, struct sw_error *err)
 {
-	const struct sw_event happened = {.kind = SW_EVENT_CALLED, .returned = true, .result = -24};
+	const struct sw_event happened = {.kind = played.dies ? SW_EVENT_DIED : SW_EVENT_CALLED,
+					  .returned = true,
+					  .result = -24};
 	assert_true(played.n_looks++ < FETCHES_MAX);
 	for (uint64_t n = 0; n < played.n_at_once && played.in_ring > 0; n++) {
 		played.in_ring--;
@@ -113,7 +118,12 @@ static void played_drop(struct sw_recorder *recorder)
 
 static bool played_same(const struct sw_worker_ids *ids)
 {
-	return !played.others;
+	return !played.others && !played.dies;
+}
+
+static bool played_differ(const struct sw_worker_ids *ids)
+{
+	return played.others;
 }
 
 static int played_write(int stream, enum sw_worker_event_type type, const void *payload,
@@ -278,13 +288,17 @@ TEST(test_kept)
 	assert_int_equal(played.n_dumps, 0);
 	assert_false(run_of.sent);
 	end_played();
-	/* Neither is an event of a process that has other users. */
-	begin_played(10, 10, 0);
-	worker.request.events.kept = true;
-	played.row = 0;
-	played.others = true;
-	assert_int_equal(run(&run_of, NULL), 0);
-	assert_int_equal(run_of.ended.end, SW_WORKER_END_CHANGED);
-	assert_int_equal(played.n_dumps, 0);
-	end_played();
+	/* Neither is an event of a process that has other users, also its death; one whose users nobody can see any more is. */
+	for (int i = 0; i < 3; i++) {
+		begin_played(10, 10, 0);
+		worker.request.events.kept = true;
+		played.row = 0;
+		played.others = i < 2;
+		played.dies = i > 0;
+		assert_int_equal(run(&run_of, NULL), 0);
+		assert_int_equal(run_of.ended.end,
+				 i < 2 ? SW_WORKER_END_CHANGED : SW_WORKER_END_COUNT);
+		assert_int_equal(played.n_dumps, i == 2);
+		end_played();
+	}
 }
