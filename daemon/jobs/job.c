@@ -294,6 +294,19 @@ static struct sw_job *next_ready(const struct sw_jobs *jobs)
 	return best;
 }
 
+void sw_job_last(struct sw_job *job)
+{
+	const bool events = sw_job_is_events(job);
+	const int64_t end_ns = events ? job->request.events.end_ns : job->request.profile.end_ns;
+	int64_t left_ms = (end_ns - sw_clock_ns()) / NS_PER_MS;
+	if (left_ms > SW_WORKER_LIFE_MS && !events)
+		left_ms = SW_WORKER_LIFE_MS;
+	uint64_t ms = job->jobs->config->timeout_ms + (uint64_t) (left_ms > 0 ? left_ms : 0);
+	/* When this fails it is cut short. */
+	if (sd_event_source_set_time_relative(job->deadline, ms * UINT64_C(1000)) >= 0)
+		job->deadline_ms = ms;
+}
+
 static void slot_take(struct sw_job *job)
 {
 	struct sw_jobs *jobs = job->jobs;
@@ -301,16 +314,9 @@ static void slot_take(struct sw_job *job)
 		jobs->n_running++;
 		return;
 	}
-	const bool events = sw_job_is_events(job);
-	const int64_t end_ns = events ? job->request.events.end_ns : job->request.profile.end_ns;
-	int64_t left_ms = (end_ns - sw_clock_ns()) / NS_PER_MS;
-	if (left_ms > SW_WORKER_LIFE_MS && !events)
-		left_ms = SW_WORKER_LIFE_MS;
-	uint64_t ms = jobs->config->timeout_ms + (uint64_t) (left_ms > 0 ? left_ms : 0);
 	jobs->n_lasting++;
-	/* When this fails it is cut short. */
-	if (sd_event_source_set_time_relative(job->deadline, ms * UINT64_C(1000)) >= 0)
-		job->deadline_ms = ms;
+	if (!sw_job_is_events(job)) /* these have as long as a capture to begin */
+		sw_job_last(job);
 }
 
 static void slot_give(struct sw_job *job)

@@ -143,6 +143,8 @@ void sw_job_finish(struct sw_job *job, struct sw_dump *dump, struct sw_refusal *
 /* The same of events, which have ended. */
 void sw_job_finish_events(struct sw_job *job, const struct sw_worker_ended *ended);
 void sw_job_tell(struct sw_job *job, const char *state);
+/* Gives the worker of a job that lasts the time until its samples or events are to end. */
+void sw_job_last(struct sw_job *job);
 bool sw_job_is_sample(const struct sw_job *job); /* of a profile */
 bool sw_job_is_events(const struct sw_job *job);
 /* The job's process was killed. When it waits for what no signal ends, its slot is free

@@ -275,6 +275,8 @@ static void worker_resumed(struct sw_job *job, const struct sw_worker_resumed *r
 	enum sw_deny_rule rule = sw_job_is_events(job) ? judge(job, &subject) : SW_DENY_NONE;
 	const bool allowed = !sw_job_is_events(job) || exe_allowed(job, job->target.exe);
 	if (rule == SW_DENY_NONE && allowed) {
+		if (sw_job_is_events(job))
+			sw_job_last(job);
 		sw_job_tell(job, "resumed");
 		return;
 	}
@@ -475,7 +477,7 @@ void sw_job_kill(struct sw_job *job)
 	/* How long it held the target is not known: not longer than this. */
 	int64_t held_us = (sw_clock_ns() - job->begin_ns) / 1000;
 	int64_t most_us = job->options.max_stop_ms * INT64_C(1000);
-	if (!job->resumed)
+	if (!job->resumed && !sw_job_is_events(job)) /* events stop nobody */
 		charge(job, held_us < most_us ? held_us : most_us, most_us);
 	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
 	(void) syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);

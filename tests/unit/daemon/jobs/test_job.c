@@ -167,6 +167,7 @@ static void loop(struct fixture *f)
 static const struct sw_caller root = {.privileged = true, .same_user_ns = true};
 
 static bool storing, pulling; /* by submit_as() */
+static const struct sw_worker_events *watching;
 
 static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *caller, pid_t pid,
 				   uint32_t depth, struct listener *l, struct sw_dump **ret_dump,
@@ -176,6 +177,7 @@ static enum sw_submitted submit_as(struct fixture *f, const struct sw_caller *ca
 	const struct sw_submission s = {.caller = caller,
 					.found = &found,
 					.options = {.depth = depth, .max_stop_ms = 100},
+					.events = watching,
 					.store = storing,
 					.pulled = pulling};
 	found.creds = target_creds;
@@ -455,6 +457,40 @@ TEST_OF(test_deadline, struct fixture *f)
 	end(&workers[1]);
 	loop(f);
 	assert_int_equal(f->jobs.n_running, 0);
+}
+
+/* A worker of events has as long as a capture to begin, and stops nobody by then. Then it has its own time. */
+TEST_OF(test_deadline_events, struct fixture *f)
+{
+	const struct sw_worker_events hour = {.wanted = true,
+					      .kept = true,
+					      .end_ns = sw_clock_ns() + INT64_C(3600000000000)};
+	const struct sw_worker_resumed resumed = {.target = target_creds};
+	struct listener a = listener_new(), b = listener_new();
+	watching = &hour;
+	f->config.timeout_ms = 1;
+	submit(f, 42, 1, &a);
+	while (strstr(a.heard, "Timeout") == NULL)
+		assert_true(sd_event_run(f->event, 5000000) > 0);
+	end(&workers[0]);
+	loop(f);
+	assert_int_equal(f->counters.stopped_us_total, 0);
+	f->config.timeout_ms = 500;
+	submit(f, 42, 1, &b);
+	watching = NULL;
+	loop(f);
+	sw_cleanup(sw_close_p) int fd = open(target_program, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(sw_worker_event_send(workers[1].stream, SW_WORKER_RESUMED, &resumed,
+					      sizeof(resumed), fd, NULL),
+			 0);
+	loop(f);
+	const int64_t end_ns = sw_clock_ns() + INT64_C(600000000);
+	for (int64_t ns; (ns = end_ns - sw_clock_ns()) > 0;)
+		(void) sd_event_run(f->event, (uint64_t) ns / 1000);
+	assert_null(strstr(b.heard, "Timeout"));
+	sw_waiter_cancel(&b.waiter);
+	end(&workers[1]);
+	loop(f);
 }
 
 /* ---- who may have what is there already ---- */
