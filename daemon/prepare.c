@@ -124,11 +124,13 @@ static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *ar
 			   "there is no such directory", say, arg);
 	int r = sw_rules_load(config->rules_dir, say, arg, &rules, err);
 	config->n_problems += rules.n_problems;
-	if (r == 0 && rules.n_events > 0 && config->events == SW_EVENTS_NOBODY) {
+	if (r == 0 && rules.n_events > 0 &&
+	    (config->user_mode || config->events == SW_EVENTS_NOBODY)) {
 		char text[512];
 		(void) snprintf(text, sizeof(text), /* cut is fine: it is prose */
-				"%.300s: rules with OnEvent= do nothing, as Events=no",
-				config->rules_dir);
+				"%.300s: rules with OnEvent= do nothing, as %s", config->rules_dir,
+				config->user_mode ? "snapwalkd --user has no privileges for events"
+						  : "Events=no");
 		config->n_problems++;
 		say(arg, text);
 	}

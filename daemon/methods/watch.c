@@ -346,8 +346,11 @@ void sw_watcher_start(struct sw_watcher *watcher)
 	const struct sw_jobs *jobs = watcher->jobs;
 	if (watcher->rules->n_events == 0)
 		return;
-	if (sw_authorize_events(jobs->config, &rule_caller) != SW_DENY_NONE) {
-		sw_log(SW_LOG_WARNING, "rules with OnEvent= do nothing: Events=no");
+	if (jobs->config->user_mode ||
+	    sw_authorize_events(jobs->config, &rule_caller) != SW_DENY_NONE) {
+		sw_log(SW_LOG_WARNING, "rules with OnEvent= do nothing: %s",
+		       jobs->config->user_mode ? "snapwalkd --user has no privileges for events"
+					       : "Events=no");
 		return;
 	}
 	/* Half a second of slack lets wake-ups come together. */

@@ -267,6 +267,9 @@ RequireExe=/usr/bin/nobody
             done = subprocess.run([SNAPWALKD, "--config", daemon.config_path, "--check-config"], capture_output=True, text=True)
             tap.check(done.returncode == 1 and "as Events=no" in done.stderr, "--check-config says it", done)
             tap.equal(daemon.workers(), [], "nothing is watched")
+        with Daemon(rules={"events.conf": text}) as daemon:
+            done = subprocess.run([SNAPWALKD, "--user", "--config", daemon.config_path, "--check-config"], capture_output=True, text=True)
+            tap.check(done.returncode == 1 and "snapwalkd --user has no privileges" in done.stderr, "nor by a daemon of a user", done)
 
 
 def places(tap):
