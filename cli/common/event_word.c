@@ -31,6 +31,11 @@ static bool take_test(struct sw_options *o, const char *word, struct sw_usage *u
 	test.value = strtoull(value + 1, &end, 0);
 	if (end == value + 1 || *end != '\0' || errno != 0)
 		return sw_usage_fail(usage, "give a number", "'%.40s' has none", word);
+	/* -100 is AT_FDCWD. The upper half of the argument would not be looked at. */
+	const int64_t number = (int64_t) test.value;
+	if (test.is_int && (number > UINT32_MAX || number < INT32_MIN))
+		return sw_usage_fail(usage, "give a smaller number",
+				     "'%.40s': no descriptor has that number", word);
 	if (o->event.n_tests == SW_EVENT_TESTS_MAX)
 		return sw_usage_fail(usage, "give fewer", "more than %d conditions",
 				     SW_EVENT_TESTS_MAX);

@@ -56,6 +56,8 @@ static const char *test_take(const char *word, const char *value, struct sw_even
 	test.value = strtoull(value, &end, 0);
 	if (*end != '\0' || errno != 0)
 		return "a condition without a number";
+	if (test.is_int && test.value > UINT32_MAX)
+		return "no descriptor has that number"; /* its upper half would not be looked at */
 	if (o->n_tests == SW_EVENT_TESTS_MAX)
 		return "too many conditions";
 	o->tests[o->n_tests++] = test;
@@ -77,6 +79,8 @@ static const char *condition_take(const char *word, struct sw_event_options *o)
 		return "this event has no conditions";
 	if (strcmp(word, "failed") != 0 && !sw_begins_with(word, "errno="))
 		return test_take(word, value, o);
+	if (equals != NULL && o->error != 0)
+		return "two errors, of which a call has one";
 	if (equals != NULL && (o->error = sw_errno_number(value)) == 0)
 		return "no such error";
 	if (o->at_begin)

@@ -231,7 +231,8 @@ def ids_there():
 def said(tap):
     """The command lines that cannot be are refused."""
     for words, what in {("syscall:connet", "1"): "there is no such system call", ("openat", "1"): "there is no such event",
-                        ("syscall:write fd=x", "1"): "has none", ("syscall:write size=1", "1"): "is no condition",
+                        ("syscall:write fd=x", "1"): "has none", ("syscall:write fd=4294967297", "1"): "no descriptor has",
+                        ("syscall:write size=1", "1"): "is no condition",
                         ("syscall:write", "--errno", "EFOO", "1"): "there is no such error", (): "no event is given",
                         ("-p", "1"): "no event is given", ("syscall:write",): "no target is given"}.items():
         result = snapwalk("on", *words)

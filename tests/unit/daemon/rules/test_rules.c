@@ -281,6 +281,8 @@ TEST(events)
 		{"syscall:write fd=x", "a condition without a number"},
 		{"syscall:write arg6=1",
 		 "no such condition: errno=NAME, failed, fd=N, arg0=N to arg5=N"},
+		{"syscall:write fd=4294967297", "no descriptor has that number"},
+		{"syscall:openat errno=EMFILE errno=ENFILE", "two errors, of which a call has one"},
 		{"syscall:write fd=1 fd=1 fd=1 fd=1 fd=1 fd=1 fd=1", "too many conditions"},
 		{"death failed", "this event has no conditions"},
 		{"blocked", "blocked has one condition: slower=SECONDS"},
