@@ -10,12 +10,18 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pwd.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { START_MS = 20000 };
+enum {
+	START_MS = 20000,
+	END_MS = 2000, /* more than the launcher takes to end all commands */
+	KILLED_MS = 1000,
+};
 
 struct sw_on_dump {
 	int fd; /* owned; -EBADF when the launcher is gone */
@@ -115,18 +121,34 @@ int sw_on_dump_create(const struct sw_config *config, struct sw_on_dump **ret, s
 	return 0;
 }
 
+/* The launcher waits for nothing but us. Commands are the same user, and may have stopped it. It can be killed where that is
+ * our user, too, and its commands end with it; else it is left to init. */
+static void launcher_wait(pid_t launcher)
+{
+	sw_cleanup(sw_close_p) int pidfd = (int) syscall(SYS_pidfd_open, launcher, 0);
+	struct pollfd end = {.fd = pidfd, .events = POLLIN}; /* without one it waits all the time */
+	int ended;
+	do
+		ended = poll(&end, 1, END_MS);
+	while (ended < 0 && errno == EINTR);
+	if (ended <= 0) {
+		/* Fails where it may not be killed. */
+		(void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		(void) poll(&end, 1, KILLED_MS);
+	}
+	(void) waitpid(launcher, NULL, WNOHANG);
+}
+
 void sw_on_dump_destroy(struct sw_on_dump *commands)
 {
 	if (commands == NULL)
 		return;
-	/* Not only closed: another child of ours may have the descriptor too. It cannot be killed,
-	 * as it may be another user; it waits for nothing but us. */
+	/* Not only closed: another child of ours may have the descriptor too. */
 	if (commands->fd >= 0)
 		(void) shutdown(commands->fd, SHUT_RDWR); /* or it is gone already */
 	sw_close_p(&commands->fd);
 	if (commands->launcher > 0)
-		while (waitpid(commands->launcher, NULL, 0) < 0 && errno == EINTR)
-			;
+		launcher_wait(commands->launcher);
 	free(commands);
 }
 

@@ -235,18 +235,42 @@ TEST(not_there)
 	end(&f);
 }
 
+/* The only child; -1: /proc does not list it. */
+static pid_t child_find(void)
+{
+	char children[64];
+	int pid = -1;
+	snprintf(children, sizeof(children), "/proc/self/task/%d/children", (int) getpid());
+	sw_cleanup(sw_fclose_p) FILE *list = fopen(children, "re");
+	return list != NULL && fscanf(list, "%d", &pid) == 1 ? pid : -1;
+}
+
+/* A launcher that a command has stopped is not waited for: it is ended. */
+TEST(launcher_stopped)
+{
+	struct fixture f;
+	start(&f, "#!/bin/sh\n", WAIT_MS);
+	const pid_t launcher = child_find();
+	if (launcher < 0)
+		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
+	if (kill(launcher, SIGSTOP) < 0) { /* another user, and we are not root */
+		end(&f);
+		SKIP_NOT_ROOT();
+	}
+	alarm(WAIT_MS / 1000); /* the test ends by it where it waits for ever */
+	end(&f);
+	(void) alarm(0);
+}
+
 /* The launcher is killed: an error, and the daemon goes on. */
 TEST(launcher_killed)
 {
 	struct fixture f;
 	struct sw_error err = {0};
 	struct sw_on_dump_result r;
-	pid_t launcher = -1;
-	char children[64];
 	start(&f, "#!/bin/sh\n", WAIT_MS);
-	snprintf(children, sizeof(children), "/proc/self/task/%d/children", (int) getpid());
-	sw_cleanup(sw_fclose_p) FILE *list = fopen(children, "re");
-	if (list == NULL || fscanf(list, "%d", &launcher) != 1)
+	const pid_t launcher = child_find();
+	if (launcher < 0)
 		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
 	if (kill(launcher, SIGKILL) < 0) { /* another user, and we are not root */
 		end(&f);
