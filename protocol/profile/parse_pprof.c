@@ -216,9 +216,10 @@ static uint32_t mapping_put(struct parser *p, uint64_t id, struct sw_profile_mod
 				      "it refers to a mapping that it does not have", &number))
 		return 0;
 	*ret = mapping_read(p, p->mappings.all[number]);
-	if (p->module_made[number] != UNSEEN || ret->path == NO_SPACE ||
-	    ret->build_id == NO_SPACE || p->status < 0)
-		return p->status == 0 ? p->module_made[number] : NO_SPACE;
+	if (ret->path == NO_SPACE || ret->build_id == NO_SPACE || p->status < 0)
+		return NO_SPACE;
+	if (p->module_made[number] != UNSEEN)
+		return p->module_made[number];
 	int r = sw_profile_module_find(p->profile, ret,
 				       p->profile->modules.n < SW_PROFILE_MODULES_MAX, &index);
 	p->module_made[number] = made(p, r, index);

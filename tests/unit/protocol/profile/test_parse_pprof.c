@@ -208,6 +208,30 @@ TEST(test_deep)
 	sw_profile_destroy(p);
 }
 
+/* A file whose name finds no space any more: its stacks are counted, and nothing else. */
+TEST(test_no_space)
+{
+	enum { STACKS = 100000 }; /* those that sampling keeps */
+	struct made m;
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	begin(&m);
+	for (uint64_t i = 1; i <= STACKS; i++) {
+		location(&m, i, 0, i);
+		sample(&m, &i, 1, 1, 10);
+	}
+	mapping(&m); /* the program's: its name is put with the first sample */
+	sw_proto_int(&m.message, MAPPING_ID, 78);
+	sw_proto_int(&m.message, MAPPING_FILENAME, string(&m, "/opt/lib/late.so"));
+	sw_proto_message(&m.file, PROFILE_MAPPING, &m.message);
+	location(&m, STACKS + 1, 78, 0x1234);
+	sample(&m, (uint64_t[]){STACKS + 1}, 1, 3, 10);
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	assert_int_equal(sw_profile_totals(p).n_stacks, STACKS);
+	assert_int_equal(sw_profile_totals(p).left_count, 3);
+	sw_profile_destroy(p);
+}
+
 TEST(test_refused)
 {
 	struct made m;
