@@ -72,7 +72,7 @@ static bool image_map(struct sw_image *image, struct sw_local *local, const char
 	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, plain, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
 		return false;
-	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY);
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK); /* leases */
 	if (fd < 0)
 		return false;
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -54,7 +54,7 @@ static int regular_open(const char *path, uid_t owner, size_t *ret_size)
 	    (uint64_t) st.st_size > SPACE_BYTES)
 		return -1;
 	*ret_size = (size_t) st.st_size;
-	return sw_own_fd_open(fd, O_RDONLY);
+	return sw_own_fd_open(fd, O_RDONLY | O_NONBLOCK); /* leases */
 }
 
 static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)

@@ -34,7 +34,8 @@ static int path_open(int root_fd, const char *path, int flags, uint64_t resolve)
 }
 
 /* Opens for reading what an O_PATH descriptor holds, if it is a regular file: the target's owner
- * may have put a device or a FIFO there, whose mere opening does things. */
+ * may have put a device or a FIFO there, whose mere opening does things. Who has a lease of the file keeps those who open it
+ * waiting for 45 s, unless they will not: fcntl(2), "Leases". */
 static int reopen_regular(int path_fd, struct stat *st)
 {
 	if (fstat(path_fd, st) < 0)
@@ -43,7 +44,7 @@ static int reopen_regular(int path_fd, struct stat *st)
 		errno = ENOENT; /* no such file is there */
 		return -1;
 	}
-	return sw_own_fd_open(path_fd, O_RDONLY);
+	return sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK);
 }
 
 int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st)

@@ -73,7 +73,7 @@ static int elf_open(const char *path, struct stat *st)
 	if (path_fd < 0 || fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode) ||
 	    st->st_size < (off_t) sizeof(Elf32_Ehdr))
 		return -1;
-	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY);
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK); /* leases */
 	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
 			       memcmp(magic, ELFMAG, SELFMAG) == 0
 		       ? sw_take_fd(fd)

@@ -8,6 +8,8 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -67,6 +69,24 @@ static void holds_bytes(int fd)
 	char bytes[8];
 	assert_int_equal(pread(fd, bytes, sizeof(bytes), 0), 5);
 	assert_memory_equal(bytes, "bytes", 5);
+}
+
+/* Who has a lease of a file keeps nobody waiting: lease-break-time is 45 s. */
+TEST_OF(test_lease, struct fixture *f)
+{
+	struct stat st;
+	(void) signal(SIGIO, SIG_IGN); /* tells of who opens the file */
+	sw_cleanup(sw_close_p) int own_fd = open(f->path, O_RDWR | O_CLOEXEC);
+	assert_true(own_fd >= 0);
+	if (fcntl(own_fd, F_SETLEASE, F_WRLCK) < 0)
+		SKIP("there are no leases", "a file system that has them");
+	assert_int_equal(sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_LOCAL,
+					 &st),
+			 -1);
+	assert_int_equal(fcntl(own_fd, F_SETLEASE, F_UNLCK), 0);
+	sw_cleanup(sw_close_p) int fd =
+		sw_guarded_open(&f->pages, SW_ROOT_TARGETS, f->path, 0, SW_GUARDED_LOCAL, &st);
+	assert_true(fd >= 0);
 }
 
 TEST_OF(test_local, struct fixture *f)
