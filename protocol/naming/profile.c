@@ -25,6 +25,7 @@ struct naming {
 	struct sw_profile *to;      /* owned until the end */
 	struct sw_module **modules; /* owned; of each module of from; NULL: its frames stay */
 	uint64_t *biases; /* owned; of each module of from: by the frames that were found in it */
+	bool *is_placed;  /* owned; of each module of from: there were such frames */
 	uint64_t *svmas;  /* owned; of each frame of from: its address in the file */
 	bool *is_found;   /* owned; of each frame of from: its file is looked at for names */
 	struct sw_naming_addresses addresses;
@@ -40,6 +41,7 @@ static void naming_deinit(struct naming *n)
 {
 	free(n->modules);
 	free(n->biases);
+	free(n->is_placed);
 	free(n->svmas);
 	free(n->is_found);
 	sw_naming_addresses_deinit(&n->addresses);
@@ -82,8 +84,9 @@ static bool svma_find(const struct naming *n, const struct sw_profile_frame *f, 
 {
 	const struct sw_profile_module *m = sw_profile_module_at(n->from, f->module);
 	*ret = f->address;
-	return !n->from->by_mapping || m->start_avma == 0 ||
-	       sw_finder_svma(n->how->finder, n->modules[f->module], m->start_avma - m->bias,
+	return !m->by_mapping ||
+	       sw_finder_svma(n->how->finder, n->modules[f->module], m->mapping_off,
+			      m->end_avma > m->start_avma ? m->end_avma - m->start_avma : 0,
 			      f->address, ret);
 }
 
@@ -95,18 +98,22 @@ static void frame_find(struct naming *n, size_t i)
 			 !(f->flags & (SW_PROFILE_AVMA | SW_PROFILE_MARK)) &&
 			 (strcmp(kind, "native") == 0 || strcmp(kind, "pe") == 0) &&
 			 svma_find(n, f, &n->svmas[i]);
-	if (n->is_found[i])
-		n->biases[f->module] =
-			sw_profile_module_at(n->from, f->module)->bias + f->address - n->svmas[i];
+	if (!n->is_found[i])
+		return;
+	n->is_placed[f->module] = true;
+	n->biases[f->module] =
+		sw_profile_module_at(n->from, f->module)->bias + f->address - n->svmas[i];
 }
 
 static void frames_find(struct naming *n)
 {
 	const struct sw_profile *p = n->from;
 	n->biases = calloc(p->modules.n, sizeof(*n->biases));
+	n->is_placed = calloc(p->modules.n, sizeof(*n->is_placed));
 	n->svmas = calloc(p->frames.n, sizeof(*n->svmas));
 	n->is_found = calloc(p->frames.n, sizeof(*n->is_found));
-	n->failed |= n->biases == NULL || n->svmas == NULL || n->is_found == NULL;
+	n->failed |= n->biases == NULL || n->is_placed == NULL || n->svmas == NULL ||
+		     n->is_found == NULL;
 	for (size_t i = 0; i < p->modules.n && !n->failed; i++)
 		n->biases[i] = sw_profile_module_at(p, i)->bias;
 	for (size_t i = 0; i < p->frames.n && !n->failed; i++)
@@ -193,6 +200,7 @@ static uint32_t module_put(struct naming *n, uint32_t module)
 	if (module == 0)
 		return 0;
 	m.bias = n->biases[module];
+	m.by_mapping &= !n->is_placed[module];
 	m.path = string_put(n, m.path);
 	m.build_id = string_put(n, m.build_id);
 	if (m.path == NO_SPACE || m.build_id == NO_SPACE)

@@ -109,7 +109,9 @@ static void put_modules(struct sw_text *text, const struct sw_profile *p)
 			       i > 1 ? "," : "", m->start_avma, m->end_avma, m->bias);
 		put_string(text, p, "path", m->path);
 		put_known(text, p, "build_id", m->build_id);
-		put(text, "}");
+		if (m->mapping_off != 0)
+			sw_text_printf(text, ",\"file_offset\":\"%#" PRIx64 "\"", m->mapping_off);
+		put(text, m->by_mapping ? ",\"by_mapping\":true}" : "}");
 	}
 	put(text, "]");
 }

@@ -53,6 +53,7 @@ enum {
 	SAMPLE_VALUES = 4,
 	MAPPING_START = 1,
 	MAPPING_LIMIT = 2,
+	MAPPING_OFFSET = 3,
 	MAPPING_FILENAME = 4,
 	MAPPING_ATTRIBUTES = 5,
 	LOCATION_MAPPING = 1,
@@ -297,6 +298,7 @@ static void put_mappings(struct writer *w, struct sw_text *to)
 		const struct sw_profile_module *m = sw_profile_module_at(w->p, i);
 		sw_proto_int(&w->part, MAPPING_START, m->start_avma);
 		sw_proto_int(&w->part, MAPPING_LIMIT, m->end_avma);
+		sw_proto_int(&w->part, MAPPING_OFFSET, m->mapping_off);
 		sw_proto_int(&w->part, MAPPING_FILENAME,
 			     string(w, sw_profile_text_of(w->p, m->path)));
 		put_text_attribute(w, "process.executable.build_id.gnu",

@@ -227,8 +227,11 @@ static uint32_t read_module(struct parser *p)
 					   .build_id = get_string(p, "build_id"),
 					   .start_avma = get_address(p, "start"),
 					   .end_avma = get_address(p, "end"),
-					   .bias = get_address(p, "bias")};
+					   .bias = get_address(p, "bias"),
+					   .by_mapping = get_flag(p, "by_mapping")};
 	uint32_t index = 0;
+	if (sw_json_member(p->from, "file_offset") != NULL)
+		module.mapping_off = get_address(p, "file_offset");
 	if (p->status < 0 || module.path == NO_SPACE || module.build_id == NO_SPACE)
 		return NO_SPACE;
 	int r = sw_profile_module_find(p->profile, &module, true, &index);

@@ -187,22 +187,22 @@ static uint32_t string_put(struct parser *p, uint64_t number)
 
 /* ---- mappings, functions, locations ---------------------------------------------------------- */
 
-/* start_avma - bias is the offset in the file at which it is mapped. */
+/* Without a place in memory, addresses are those of the file. */
 static struct sw_profile_module mapping_read(struct parser *p, struct sw_bytes message)
 {
 	struct sw_profile_module m = {0};
 	struct sw_proto_field f;
-	uint64_t file_off = 0;
 	for (uint64_t at = 0; next(p, message, &at, &f);)
 		switch (f.number) {
 		case MAPPING_MEMORY_START: m.start_avma = f.value; break;
 		case MAPPING_MEMORY_LIMIT: m.end_avma = f.value; break;
-		case MAPPING_FILE_OFFSET: file_off = f.value; break;
+		case MAPPING_FILE_OFFSET: m.mapping_off = f.value; break;
 		case MAPPING_FILENAME: m.path = string_put(p, f.value); break;
 		case MAPPING_BUILD_ID: m.build_id = string_put(p, f.value); break;
 		default: break;
 		}
-	m.bias = m.start_avma - file_off;
+	m.by_mapping = m.start_avma != 0;
+	m.bias = m.by_mapping ? m.start_avma - m.mapping_off : 0;
 	return m;
 }
 
@@ -727,7 +727,6 @@ static void profile_read(struct parser *p, struct sw_bytes file)
 	p->known = calloc(p->locations.n + 1, sizeof(*p->known));
 	if (p->known == NULL)
 		fail_memory(p);
-	p->profile->by_mapping = true;
 	if (p->status == 0)
 		types_read(p);
 	if (p->status == 0)

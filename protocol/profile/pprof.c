@@ -135,6 +135,7 @@ static void put_mapping(struct writer *w, uint32_t id)
 	sw_proto_int(&w->message, MAPPING_ID, id);
 	sw_proto_int(&w->message, MAPPING_MEMORY_START, m->start_avma);
 	sw_proto_int(&w->message, MAPPING_MEMORY_LIMIT, m->end_avma);
+	sw_proto_int(&w->message, MAPPING_FILE_OFFSET, m->mapping_off);
 	sw_proto_int(&w->message, MAPPING_FILENAME, string(w, sw_profile_text_of(w->p, m->path)));
 	sw_proto_int(&w->message, MAPPING_BUILD_ID,
 		     string(w, sw_profile_text_of(w->p, m->build_id)));

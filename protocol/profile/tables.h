@@ -26,6 +26,10 @@ struct sw_profile_module {
 	uint32_t path, build_id;       /* strings; the same two are the same module */
 	uint64_t start_avma, end_avma; /* where it was first seen */
 	uint64_t bias;                 /* avma - svma there */
+	/* Of profiles of others. The offset in the file of start_avma; 0: all of it is mapped in one part. by_mapping: addresses
+	 * are such offsets, and bias is avma - offset: no file was there that tells where in it they are. */
+	uint64_t mapping_off;
+	bool by_mapping;
 };
 
 struct sw_profile_frame {
@@ -84,7 +88,6 @@ struct sw_profile {
 	size_t is_stack_capacity;
 	struct sw_profile_limits limits;
 	bool by_process; /* the root of each stack is its process */
-	bool by_mapping; /* addresses are offsets in files: start_avma - bias is the mapping's */
 	struct sw_profile_info info;
 	uint32_t host, kernel, ended_early; /* strings */
 	uint64_t seed;                      /* of hashes: names are the target's */

@@ -193,8 +193,9 @@ static bool svma_by_offset(const struct sw_elf *elf, uint64_t off, uint64_t *ret
 	return false;
 }
 
-/* A debug file has addresses alone: what is mapped is its code, if there is one part of it. */
-static bool svma_by_only_code(const struct sw_elf *elf, uint64_t inside, uint64_t *ret)
+/* A debug file has addresses alone: what is mapped is its code, if there is one part of it, and all of that is mapped. */
+static bool svma_by_only_code(const struct sw_elf *elf, uint64_t bytes, uint64_t inside,
+			      uint64_t *ret)
 {
 	struct sw_elf_segment s, code = {0};
 	size_t n = 0;
@@ -204,7 +205,8 @@ static bool svma_by_only_code(const struct sw_elf *elf, uint64_t inside, uint64_
 			n++;
 		}
 	*ret = page_of(code.svma) + inside;
-	return n == 1 && *ret >= code.svma && *ret - code.svma < code.memory_bytes;
+	return n == 1 && *ret >= code.svma && *ret - code.svma < code.memory_bytes &&
+	       bytes >= code.svma + code.memory_bytes - page_of(code.svma);
 }
 
 static bool svma_from_first(const struct sw_elf *elf, uint64_t off, uint64_t *ret)
@@ -245,7 +247,7 @@ static void asked_find(struct sw_finder *f, struct sw_module *module)
 }
 
 bool sw_finder_svma(struct sw_finder *f, struct sw_module *module, uint64_t mapping_off,
-		    uint64_t off, uint64_t *ret)
+		    uint64_t mapping_bytes, uint64_t off, uint64_t *ret)
 {
 	if (f->asked != module)
 		asked_find(f, module);
@@ -255,7 +257,8 @@ bool sw_finder_svma(struct sw_finder *f, struct sw_module *module, uint64_t mapp
 		return svma_from_first(&f->elf, off, ret);
 	if (f->is_whole)
 		return svma_by_offset(&f->elf, off, ret);
-	return off >= mapping_off && svma_by_only_code(&f->elf, off - mapping_off, ret);
+	return off >= mapping_off &&
+	       svma_by_only_code(&f->elf, mapping_bytes, off - mapping_off, ret);
 }
 
 int sw_finder_create(struct sw_context *ctx, const struct sw_finder_options *options,

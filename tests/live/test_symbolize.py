@@ -267,6 +267,10 @@ def test_pprof(tap):
             snapwalk("symbolize", pprof, "-o", again)
             tap.equal(snapwalk("show", again, "--format", "folded").stdout,
                       snapwalk("symbolize", own, "--format", "folded").stdout, f"{name}: written as pprof, with names")
+            with open(own + ".later", "w") as file:
+                json.dump(without_names(json.loads(snapwalk("symbolize", pprof, "--json").stdout)), file)
+            tap.equal(snapwalk("symbolize", own + ".later", "--format", "folded").stdout,
+                      snapwalk("symbolize", own, "--format", "folded").stdout, f"{name}: addresses of the file, later")
     with tempfile.TemporaryDirectory() as directory:
         program = os.path.join(TARGETS, "inlines")
         stripped, debug, build_id = split(program, directory)
@@ -276,17 +280,26 @@ def test_pprof(tap):
         offset, svma, size = code_segment(program)
         names = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
         main = next(int(line.split()[0], 16) for line in names.splitlines() if line.endswith(" T main"))
-        start, path = 0x5500000000, os.path.join(directory, "foreign.pprof")
+        start, path, gone = 0x5500000000, os.path.join(directory, "foreign.pprof"), "/gone/inlines"
         for what, addresses, mapping in (
                 ("its code alone is mapped", [start + main - svma], (start, start + (size + 0xfff & ~0xfff), offset)),
                 ("all of it is mapped", [start + main], (start, start + 0x10000, 0)),
                 ("addresses are those of the file", [main], (0, 0, 0))):
-            foreign(path, program, build_id, addresses, *mapping)
+            foreign(path, gone, build_id, addresses, *mapping)
             for where in ("whole", "debug"):
                 got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, where))
                 tap.equal((got.stdout, got.returncode), ("inlines;main 7\n", 0), f"{what}: names by {where}")
             tap.check("left out: 1 kind of values" in got.stderr, "what is left out is said", got.stderr)
-        foreign(path, program, build_id, [start + 0x9000], start, start + 0x10000, 0)
+            for form in ("json", "pb.gz"):  # nothing here has the code: names are for another machine
+                later = os.path.join(directory, f"later.{form}")
+                snapwalk("symbolize", path, "-o", later)
+                got = snapwalk("symbolize", later, "--format", "folded", "--from", os.path.join(directory, "whole"))
+                tap.equal(got.stdout, "inlines;main 7\n", f"{what}: names by a {form} without")
+        foreign(path, gone, build_id, [start + main - svma], start, start + main - svma + 1, offset)
+        for where, name in (("whole", "main"), ("debug", f"inlines+{offset + main - svma:#x}")):
+            got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, where))
+            tap.equal(got.stdout, f"inlines;{name} 7\n", f"a part of its code is mapped: {where}")
+        foreign(path, gone, build_id, [start + 0x9000], start, start + 0x10000, 0)
         got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, "whole"))
         tap.equal(got.stdout, "inlines;inlines+0x9000 7\n", "an address that is in no code has no name")
         # Folded stacks have names of files alone: one in a directory that is given, if there is one of that name.

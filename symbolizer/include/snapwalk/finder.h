@@ -62,11 +62,13 @@ SW_PUBLIC int sw_finder_named(struct sw_finder *finder, const char *name, struct
  *
  * @param mapping_off  The offset in the file of the mapping's first byte. 0: all of the module is mapped in one part, and off
  *                     begins with its first address.
- * @param off          Likewise, of the address.
+ * @param mapping_bytes  The mapping's size, 0: unknown. Of a part of the code a debug file alone does not tell where it is.
+ * @param off          As mapping_off, of the address.
  * @return false: it is in no segment, or the files that are here do not tell.
  */
 SW_PUBLIC bool sw_finder_svma(struct sw_finder *finder, struct sw_module *module,
-			      uint64_t mapping_off, uint64_t off, uint64_t *ret);
+			      uint64_t mapping_off, uint64_t mapping_bytes, uint64_t off,
+			      uint64_t *ret);
 
 /** A symbolizer that has a finder asks it for debug files that are neither in debug_dir nor beside their file. Borrowed;
  * before anything is looked up. */

@@ -166,6 +166,21 @@ TEST(test_offsets)
 	assert_int_equal(totals.ns, 40000000);
 	assert_string_equal(sw_profile_get_info(p)->mode, "cpu");
 	assert_int_equal(left.n_values + left.n_labels, 0);
+	/* Offsets stay what they are in both formats that are read again. */
+	char *pprof = write_as(p, SW_PROFILE_PPROF, &size);
+	struct sw_profile *again = parsed(pprof, size);
+	char *same = write_as(again, SW_PROFILE_FOLDED, &size);
+	assert_string_equal(same, text);
+	sw_profile_destroy(again);
+	char *json = write_as(p, SW_PROFILE_JSON, &size);
+	assert_int_equal(sw_profile_parse(json, size, &again, NULL), 0);
+	const struct sw_profile_module *module = sw_profile_module_at(again, 1);
+	assert_true(module->by_mapping);
+	assert_int_equal(module->mapping_off, 0x1000);
+	sw_profile_destroy(again);
+	free(json);
+	free(same);
+	free(pprof);
 	free(text);
 	sw_profile_destroy(p);
 }
