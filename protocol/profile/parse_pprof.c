@@ -25,6 +25,10 @@ enum {
 	NO_SPACE = UINT32_MAX - 1,
 	UNPACKED_BYTES_MAX = 256 << 20,
 	GZIP_BYTES_LEAST = 18,
+	MESSAGES_MAX = 1 << 22, /* of one kind */
+	FIELDS_BYTES_MAX =
+		256, /* of a mapping or a function: ten numbers at most, read again with each line */
+	STRING_BYTES_MAX = SW_PROFILE_NAME_BYTES_MAX + 64, /* more would be cut */
 	TYPES_MAX = 64,
 	LINES_MAX = 1 << 26, /* of the stacks of all samples: some seconds */
 	ATTRIBUTES_MAX = 16, /* of a sample's process */
@@ -84,6 +88,13 @@ static void fail_memory(struct parser *p)
 		p->status = sw_fail_nomem(p->err);
 }
 
+static void fail_limit(struct parser *p)
+{
+	if (p->status == 0)
+		p->status = sw_fail(p->err, SW_E_LIMIT, "it has more than %d messages of one kind",
+				    MESSAGES_MAX);
+}
+
 /* The index of what a table has, or NO_SPACE. */
 static uint32_t made(struct parser *p, int r, uint32_t index)
 {
@@ -112,8 +123,12 @@ static void messages_deinit(struct messages *m)
 
 static void messages_add(struct parser *p, struct messages *m, struct sw_bytes message)
 {
+	if (m->n == MESSAGES_MAX) {
+		fail_limit(p);
+		return;
+	}
 	struct sw_bytes *grown = sw_grow(m->all, m->n, &m->capacity, 256, sizeof(*grown));
-	if (grown == NULL || m->n >= NO_SPACE) {
+	if (grown == NULL) {
 		fail_memory(p);
 		return;
 	}
@@ -121,22 +136,31 @@ static void messages_add(struct parser *p, struct messages *m, struct sw_bytes m
 	m->all[m->n++] = message;
 }
 
+/* Ids are anybody's: how the map mixes its keys is known, the seed is not. Different ids have different keys. */
+static uint64_t key_of(const struct parser *p, uint64_t id)
+{
+	return sw_mix64(id ^ p->profile->seed);
+}
+
 /* Each of these messages has its id in the field of the same number. */
-static void messages_index(struct parser *p, struct messages *m)
+static void messages_index(struct parser *p, struct messages *m, size_t bytes_max)
 {
 	struct sw_proto_field f;
-	for (size_t i = 0; i < m->n && p->status == 0; i++)
+	for (size_t i = 0; i < m->n && p->status == 0; i++) {
+		if (m->all[i].size > bytes_max)
+			fail(p, "a mapping or a function is too long");
 		for (uint64_t at = 0; next(p, m->all[i], &at, &f);)
 			if (f.number == LOCATION_ID && !f.is_bytes &&
-			    sw_map64_put(&m->by_id, f.value, i) < 0)
+			    sw_map64_put(&m->by_id, key_of(p, f.value), i) < 0)
 				fail_memory(p);
+	}
 }
 
 /* False: there is none of that id. */
 static bool messages_find(struct parser *p, const struct messages *m, uint64_t id, const char *what,
 			  uint64_t *ret)
 {
-	if (sw_map64_get(&m->by_id, id, ret))
+	if (sw_map64_get(&m->by_id, key_of(p, id), ret))
 		return true;
 	fail(p, what);
 	return false;
@@ -147,15 +171,22 @@ static_assert((int) LOCATION_ID == (int) MAPPING_ID && (int) LOCATION_ID == (int
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* The bytes of a string by its number, cut at a NUL, in p->text. */
+/* A string by its number; it may be long. */
+static struct sw_bytes string_bytes(struct parser *p, uint64_t number)
+{
+	if (number < p->strings.n)
+		return p->strings.all[number];
+	fail(p, "it refers to a string that it does not have");
+	return (struct sw_bytes){0};
+}
+
+/* The first bytes of a string, cut at a NUL, in p->text. */
 static const char *string_raw(struct parser *p, uint64_t number)
 {
+	const struct sw_bytes s = string_bytes(p, number);
 	p->text.size = 0;
-	if (number < p->strings.n)
-		sw_text_append(&p->text, (const char *) p->strings.all[number].data,
-			       p->strings.all[number].size);
-	else
-		fail(p, "it refers to a string that it does not have");
+	sw_text_append(&p->text, (const char *) s.data,
+		       s.size < STRING_BYTES_MAX ? s.size : STRING_BYTES_MAX);
 	sw_text_append(&p->text, "", 1);
 	if (p->text.failed)
 		fail_memory(p);
@@ -164,7 +195,8 @@ static const char *string_raw(struct parser *p, uint64_t number)
 
 static bool string_is(struct parser *p, uint64_t number, const char *wanted)
 {
-	return strcmp(string_raw(p, number), wanted) == 0;
+	const struct sw_bytes s = string_bytes(p, number);
+	return s.size == strlen(wanted) && memcmp(s.data, wanted, s.size) == 0;
 }
 
 static uint32_t text_put(struct parser *p, const char *s)
@@ -261,19 +293,24 @@ static struct line line_read(struct parser *p, struct sw_bytes message, const ch
 {
 	struct line line = {0};
 	struct sw_proto_field f;
-	uint64_t number;
+	uint64_t id = 0, number, name = 0, file = 0;
 	for (uint64_t at = 0; next(p, message, &at, &f);)
 		if (f.number == LINE_LINE)
 			line.line = f.value <= INT32_MAX ? (uint32_t) f.value : 0;
-		else if (f.number == LINE_FUNCTION_ID && f.value != 0 &&
-			 messages_find(p, &p->functions, f.value,
-				       "it refers to a function that it does not have", &number))
-			for (uint64_t in = 0; next(p, p->functions.all[number], &in, &f);) {
-				if (f.number == FUNCTION_NAME)
-					name_read(p, f.value, path, &line);
-				else if (f.number == FUNCTION_FILENAME)
-					line.file = string_put(p, f.value);
-			}
+		else if (f.number == LINE_FUNCTION_ID)
+			id = f.value;
+	if (id == 0 || !messages_find(p, &p->functions, id,
+				      "it refers to a function that it does not have", &number))
+		return line;
+	for (uint64_t at = 0; next(p, p->functions.all[number], &at, &f);)
+		if (f.number == FUNCTION_NAME)
+			name = f.value;
+		else if (f.number == FUNCTION_FILENAME)
+			file = f.value;
+	if (name != 0)
+		name_read(p, name, path, &line);
+	if (file != 0)
+		line.file = string_put(p, file);
 	return line;
 }
 
@@ -285,9 +322,13 @@ static void lines_read(struct parser *p, struct location *l, struct sw_bytes mes
 	for (uint64_t at = 0; next(p, message, &at, &f);) {
 		if (f.number != LOCATION_LINE || l->n == SW_PROFILE_LOCATION_LINES_MAX)
 			continue;
+		if (p->n_lines == MESSAGES_MAX) {
+			fail_limit(p);
+			return;
+		}
 		struct line *grown =
 			sw_grow(p->lines, p->n_lines, &p->lines_capacity, 256, sizeof(*grown));
-		if (grown == NULL || p->n_lines >= NO_SPACE) {
+		if (grown == NULL) {
 			fail_memory(p);
 			return;
 		}
@@ -445,9 +486,10 @@ static uint32_t number_of(uint64_t value)
 static bool is_service(struct parser *p, uint64_t key)
 {
 	static const char *const begins[] = {"service.", "k8s.", "deployment."};
-	const char *s = string_raw(p, key);
+	const struct sw_bytes s = string_bytes(p, key);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(begins); i++)
-		if (strncmp(s, begins[i], strlen(begins[i])) == 0)
+		if (s.size >= strlen(begins[i]) &&
+		    memcmp(s.data, begins[i], strlen(begins[i])) == 0)
 			return true;
 	return false;
 }
@@ -704,9 +746,9 @@ static void file_read(struct parser *p, struct sw_bytes file)
 		case PROFILE_PERIOD: p->period_ns = f.value; break;
 		default: break;
 		}
-	messages_index(p, &p->mappings);
-	messages_index(p, &p->locations);
-	messages_index(p, &p->functions);
+	messages_index(p, &p->mappings, FIELDS_BYTES_MAX);
+	messages_index(p, &p->locations, SIZE_MAX);
+	messages_index(p, &p->functions, FIELDS_BYTES_MAX);
 }
 
 static uint32_t *unseen(struct parser *p, size_t n)

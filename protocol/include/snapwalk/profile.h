@@ -203,8 +203,8 @@ struct sw_profile_left_out {
 /** Whether these may be the bytes of a file of pprof, packed by gzip or not. */
 SW_PUBLIC bool sw_profile_is_pprof(const void *data, size_t size);
 /**
- * The profile of a file of pprof, whoever wrote it: at most 256 MiB when it is unpacked. Names that its locations have
- * with a line are kept; others can be had by sw_profile_symbolize(), by the build-ids of its mappings.
+ * The profile of a file of pprof, whoever wrote it: at most 256 MiB when it is unpacked, and 4,194,304 messages of each kind.
+ * Names that its locations have with a line are kept; others can be had by sw_profile_symbolize(), by the build-ids of its mappings.
  *
  * @param ret_left_out  What is not in *ret.
  * @return 0; -SW_E_FORMAT: it is none, or none of samples; -SW_E_LIMIT; -SW_E_NOMEM. Free with sw_profile_destroy().

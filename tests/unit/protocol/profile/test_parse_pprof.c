@@ -7,6 +7,8 @@
 #include "profile/tables.h"
 #include "test.h"
 
+#include <time.h>
+
 static const struct sw_profile_info info = {.mode = "wall",
 					    .begin_ns = 1795170950084579123,
 					    .duration_ns = 1000000000,
@@ -268,6 +270,59 @@ TEST(test_refused)
 	sw_proto_int(&m.message, VALUE_TYPE_UNIT, 9);
 	sw_proto_message(&m.file, PROFILE_SAMPLE_TYPE, &m.message);
 	refused(&m, "a string that it does not have");
+}
+
+/* The number that sw_mix64() makes this one of: what it does, undone from its end. */
+static uint64_t unmixed(uint64_t x)
+{
+	x ^= x >> 31 ^ x >> 62;
+	x *= UINT64_C(0x319642b2d24d8ec3);
+	x ^= x >> 27 ^ x >> 54;
+	x *= UINT64_C(0x96de1b173f119089);
+	return x ^ x >> 30 ^ x >> 60;
+}
+
+/* Ids that are chosen for one slot of a map cost no more than others. Where they meet it is many seconds. */
+TEST(test_ids)
+{
+	enum { IDS = 1 << 18, CPU_S = 4 };
+	struct made m;
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	const clock_t before = clock();
+	begin(&m);
+	for (uint64_t i = 1; i <= IDS; i++)
+		location(&m, unmixed(i << 32), 0, i);
+	assert_int_equal(sw_mix64(unmixed(5)), 5);
+	sample(&m, (uint64_t[]){unmixed(UINT64_C(7) << 32)}, 1, 1, 10);
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	sw_profile_destroy(p);
+	assert_true(clock() - before < CPU_S * CLOCKS_PER_SEC);
+}
+
+/* What costs memory without a byte, or is read again and again. */
+TEST(test_too_much)
+{
+	enum { MESSAGES = 1 << 22, LONG = 256 };
+	static const char empty[] = {PROFILE_STRING_TABLE << 3 | 2, 0};
+	struct made m;
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	struct sw_error err = {0};
+	begin(&m);
+	for (size_t i = m.n_strings; i < MESSAGES; i++)
+		sw_text_append(&m.file, empty, sizeof(empty));
+	assert_int_equal(sw_profile_parse_pprof(m.file.data, m.file.size, &p, &left, &err), 0);
+	sw_profile_destroy(p);
+	p = NULL;
+	sw_text_append(&m.file, empty, sizeof(empty));
+	assert_int_equal(parse(&m, &p, &left, &err), -SW_E_LIMIT);
+	assert_string_equal(err.message, "it has more than 4194304 messages of one kind");
+	begin(&m);
+	for (size_t i = 0; i < LONG; i++)
+		sw_proto_int(&m.message, FUNCTION_NAME, 1);
+	sw_proto_message(&m.file, PROFILE_FUNCTION, &m.message);
+	refused(&m, "a mapping or a function is too long");
 }
 
 /* The size in a packed file is anybody's word. */
