@@ -15,10 +15,9 @@ static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dum
 	if (delivery->options->profile_format <= SW_PROFILE_JSON ||
 	    delivery->options->profile_format == SW_PROFILE_HTML)
 		return sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report, json, size);
-	sw_complain(sw_read_dump_name(dump), "it is a dump: this format is for profiles", "usage",
-		    delivery->options->format_named
-			    ? "give a name with .txt, .folded, .json or .html"
-			    : "give --format text, folded, json or html");
+	sw_complain_for(sw_read_dump_name(dump), "it is a dump: this format is for profiles",
+			"usage",
+			delivery->options->format_named ? SW_SAID_OF_NAME : SW_SAID_OF_FORMAT);
 	return SW_STATUS_USAGE;
 }
 

@@ -14,9 +14,8 @@ static int put_dump(struct sw_delivery *delivery, const struct sw_read_dump *dum
 	const struct sw_options *o = delivery->options;
 	if (o->profile_format <= SW_PROFILE_JSON || o->profile_format == SW_PROFILE_HTML)
 		return sw_delivery_put(delivery, sw_read_dump_name(dump), dump->report, NULL, 0);
-	sw_complain(sw_read_dump_name(dump), "it is a dump: this format is for profiles", "usage",
-		    o->format_named ? "give a name with .txt, .folded, .json or .html"
-				    : "give --format text, folded, json or html");
+	sw_complain_for(sw_read_dump_name(dump), "it is a dump: this format is for profiles",
+			"usage", o->format_named ? SW_SAID_OF_NAME : SW_SAID_OF_FORMAT);
 	return SW_STATUS_USAGE;
 }
 

@@ -234,6 +234,11 @@ void sw_complain(const char *about, const char *message, const char *code, const
 		complain_plainly(about, without_about(message, about), code, remedy);
 }
 
+void sw_complain_for(const char *about, const char *message, const char *code, unsigned causes)
+{
+	sw_complain(about, message, code, sw_remedy(code, causes));
+}
+
 void sw_say(const char *about, const char *code, const char *format, ...)
 {
 	sw_cleanup(sw_free_p) char *message = NULL;
@@ -316,12 +321,12 @@ void sw_complain_warnings(const char *about, const struct sw_report *report, uns
 	for (size_t i = 0; i < shown; i++) {
 		const struct sw_report_warning *w = &report->warnings[i];
 		/* the message names the thread */
-		sw_complain(about, w->message, w->code, sw_remedy(w->code, causes | cause_of(w)));
+		sw_complain_for(about, w->message, w->code, causes | cause_of(w));
 	}
 	if (report->n_warnings > shown) {
 		char message[64];
 		(void) snprintf(message, sizeof(message), "and %zu more warnings",
 				report->n_warnings - shown);
-		sw_complain(about, message, "warnings", "see them all with -v or --json");
+		sw_complain_for(about, message, "warnings", 0);
 	}
 }

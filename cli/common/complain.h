@@ -30,6 +30,8 @@ bool sw_complains_as_json(void);
  * because names and paths come from outside. remedy may be "". As JSON: {"about":,"code":,"message":,"remedy":} in a
  * line, without remedy where it is "". */
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy);
+/* The same with the advice that the table has for the code and its causes, SW_SAID_*. */
+void sw_complain_for(const char *about, const char *message, const char *code, unsigned causes);
 /* Appends that line. ret->failed: there is no memory for it. */
 void sw_complain_line(struct sw_text *ret, const char *about, const char *message, const char *code,
 		      const char *remedy);
@@ -60,6 +62,29 @@ enum {
 	SW_SAID_OF_FOLLOWED = 1 << 6, /* a runtime has more frames than are followed */
 	SW_SAID_OF_RESOURCE = 1 << 7, /* it is what the process publishes of itself, no frames */
 	SW_SAID_OF_FILTER = 1 << 8,   /* a filter of system calls killed a process of ours */
+	/* Those below say which complaint of its code it is. */
+	SW_SAID_OF_DAEMON = 1 << 9,      /* the connection to the daemon, or what came over it */
+	SW_SAID_OF_TERMINAL = 1 << 10,   /* bytes that a terminal cannot show */
+	SW_SAID_OF_PROFILE = 1 << 11,    /* a profile, where a dump is wanted */
+	SW_SAID_OF_SEVERAL = 1 << 12,    /* several, where one is wanted */
+	SW_SAID_OF_FORMAT = 1 << 13,     /* a format of --format that does not fit */
+	SW_SAID_OF_NAME = 1 << 14,       /* likewise one that the name of -o says */
+	SW_SAID_OF_SELECTION = 1 << 15,  /* --state, --function and --thread */
+	SW_SAID_OF_KEPT = 1 << 16,       /* dumps that the daemon keeps */
+	SW_SAID_OF_NEWEST = 1 << 17,     /* the newest one of them */
+	SW_SAID_OF_SERVER = 1 << 18,     /* servers of debug files */
+	SW_SAID_OF_CACHE = 1 << 19,      /* the directory for their files */
+	SW_SAID_OF_CLIENT = 1 << 20,     /* the program that asks them */
+	SW_SAID_OF_OVERHEAD = 1 << 21,   /* more than --max-overhead */
+	SW_SAID_OF_ENDLESS = 1 << 22,    /* too many breakpoints for a command without an end */
+	SW_SAID_OF_BLOCKS = 1 << 23,     /* the blocks of an allocator */
+	SW_SAID_OF_PAIRS = 1 << 24,      /* pairs of functions */
+	SW_SAID_OF_OTHERS = 1 << 25,     /* the result has the others */
+	SW_SAID_IN_RESULT = 1 << 26,     /* the result says the reasons */
+	SW_SAID_OF_SPACE = 1 << 27,      /* no space for more things at once */
+	SW_SAID_OF_CONDITIONS = 1 << 28, /* an event that may have conditions */
+	SW_SAID_OF_DIRECTORY = 1 << 29,  /* what is no directory, where one is wanted */
+	SW_SAID_OF_CODE = 1 << 30,       /* code that cannot be probed */
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

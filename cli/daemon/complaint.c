@@ -209,22 +209,9 @@ void sw_complaint_of_answer(struct sw_complaint *ret, const struct sw_varlink_an
 
 void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err)
 {
-	static const struct {
-		int code;
-		const char *remedy;
-	} remedies[] = {
-		{SW_E_NOT_FOUND, "start snapwalkd, or say where it listens with --socket"},
-		{SW_E_NOT_PERMITTED, "see the permissions of the daemon's socket"},
-		{SW_E_TIMEOUT, "see what the daemon does: 'systemctl status snapwalkd'"},
-		{SW_E_EXITED, "see the daemon's journal, and try again"},
-		{SW_E_FORMAT, "see that command and daemon are of the same version"},
-	};
 	*ret = (struct sw_complaint){.code = sw_error_wire(err->code), .status = sw_status_of(err)};
 	say(ret, "%s", err->message);
-	advise(ret, "%s", sw_remedy(ret->code, 0));
-	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++)
-		if (remedies[i].code == err->code)
-			advise(ret, "%s", remedies[i].remedy);
+	advise(ret, "%s", sw_remedy(ret->code, SW_SAID_OF_DAEMON));
 }
 
 int sw_complain_about(const char *about, const struct sw_complaint *complaint)

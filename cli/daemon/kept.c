@@ -84,14 +84,14 @@ static int say_none(const char *word)
 {
 	struct sw_error err = {.code = SW_E_NOT_FOUND};
 	char message[96] = "there is no such dump, or it is not for you";
-	const char *remedy = "see 'snapwalk list'";
+	unsigned causes = SW_SAID_OF_KEPT;
 	if (strcmp(word, "latest") == 0 || pid_of(word) > 0) {
 		(void) snprintf(message, sizeof(message),
 				"the daemon keeps no dump%s that you may see",
 				pid_of(word) > 0 ? " of this process" : "");
-		remedy = "see 'snapwalk list', or make one with --via daemon";
+		causes |= SW_SAID_OF_NEWEST;
 	}
-	sw_complain(word, message, sw_error_wire(SW_E_NOT_FOUND), remedy);
+	sw_complain_for(word, message, sw_error_wire(SW_E_NOT_FOUND), causes);
 	return sw_status_of(&err);
 }
 
@@ -102,7 +102,7 @@ static int say_several(const struct finding *f)
 	(void) snprintf(message, sizeof(message), "%s%d dumps %s", f->n > SHOWN ? "more than " : "",
 			(int) (f->n > SHOWN ? SHOWN : f->n),
 			f->part ? "have that in their ids" : "begin so");
-	sw_complain(f->word, message, "usage", "give more of the id");
+	sw_complain_for(f->word, message, "usage", SW_SAID_OF_KEPT);
 	if (sw_complains_as_json())
 		return SW_STATUS_USAGE;
 	sw_row_header(&text);

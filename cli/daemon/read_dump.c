@@ -181,8 +181,8 @@ static void say_left_out(const struct sw_read_dump *dump)
 			       sw_plural(left->n_values), left->n_labels > 0 ? " and" : "");
 	if (left->n_labels > 0)
 		sw_text_printf(&what, " %zu label%s", left->n_labels, sw_plural(left->n_labels));
-	sw_complain(sw_read_dump_name(dump), what.failed ? "something is left out" : what.data,
-		    "unsupported", "samples, a time and the labels of 'snapwalk sample' are read");
+	sw_complain_for(sw_read_dump_name(dump), what.failed ? "something is left out" : what.data,
+			"unsupported", SW_SAID_OF_PROFILE);
 	sw_text_deinit(&what);
 }
 
@@ -201,14 +201,14 @@ int sw_read_dump_only(struct sw_read_dump *dump)
 	dump->as_it_is = false;
 	int status = sw_read_dump_next(dump);
 	if (status == SW_STATUS_COMPLETE && dump->profile != NULL) {
-		sw_complain(sw_read_dump_name(dump), "it is a profile, not a dump", "usage",
-			    "'snapwalk show' prints it");
+		sw_complain_for(sw_read_dump_name(dump), "it is a profile, not a dump", "usage",
+				SW_SAID_OF_PROFILE);
 		return SW_STATUS_USAGE;
 	}
 	if (status != SW_STATUS_COMPLETE || !sw_read_dump_more(dump))
 		return status;
-	sw_complain(sw_read_dump_name(dump), "it has several dumps", "usage",
-		    "each is a line: give a file of one");
+	sw_complain_for(sw_read_dump_name(dump), "it has several dumps", "usage",
+			SW_SAID_OF_SEVERAL);
 	return SW_STATUS_USAGE;
 }
 

@@ -201,6 +201,11 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	/* A program that was started says by its end when there is nothing more to come. */
 	sw_wait_signals(&run->signals, started == NULL);
 	int r = events_begin(run, wanted, &err);
+	if (r == -SW_E_UNSUPPORTED && sw_event_run_changes_code(run)) {
+		sw_complain_for(run->subject.name, err.message, sw_error_wire(err.code),
+				SW_SAID_OF_CODE);
+		return sw_status_of(&err);
+	}
 	return r < 0 ? sw_complain_error(run->subject.name, &err) : SW_STATUS_COMPLETE;
 }
 
@@ -245,7 +250,8 @@ int sw_event_run_with(const struct sw_options *options, struct sw_started *start
 	bool is_binary = options->profile_format == SW_PROFILE_PPROF ||
 			 options->profile_format == SW_PROFILE_OTLP;
 	if (is_binary && options->output == NULL && isatty(STDOUT_FILENO)) {
-		sw_complain("--format", "a terminal cannot show it", "usage", "give -o FILE");
+		sw_complain_for("--format", "a terminal cannot show it", "usage",
+				SW_SAID_OF_TERMINAL);
 		return SW_STATUS_USAGE;
 	}
 	/* The output of a program that was started is not mixed with a result. */
@@ -475,10 +481,17 @@ static void too_many_say(const struct sw_event_run *run)
 			"it comes to breakpoints %" PRIu64
 			" times a second, which %s: the command has ended",
 			run->too_many, more);
-	sw_complain(run->subject.name, text, "limit",
-		    given > 0 ? "a larger --max-overhead permits it, and slows the process"
-			      : "with --duration or --count the command goes on, and slows the "
-				"process");
+	sw_complain_for(run->subject.name, text, "limit",
+			given > 0 ? SW_SAID_OF_OVERHEAD : SW_SAID_OF_ENDLESS);
+}
+
+/* leaks has no conditions of its events. */
+static unsigned conditions_of(const struct sw_event_run *run)
+{
+	enum sw_event_what what = run->wanted.what;
+	return what == SW_EVENT_CALL || what == SW_EVENT_FUNCTION || what == SW_EVENT_BLOCKED
+		       ? SW_SAID_OF_CONDITIONS
+		       : 0;
 }
 
 /* Text and JSON have them as figures; profiles, and lines of single events, do not. */
@@ -488,15 +501,15 @@ static void lost_say(const struct sw_event_run *run)
 	bool is_json = o->profile_format == SW_PROFILE_JSON || o->format == SW_FORMAT_JSON;
 	const struct {
 		uint64_t n;
-		const char *what, *remedy;
+		const char *what;
+		unsigned causes;
 	} figures[] = {
 		{run->n_lost, "events were lost, as they came faster than they were read",
-		 "the result has the others; conditions of the event leave more of them out"},
+		 conditions_of(run)},
 		{run->cost.n_not_held, "things were not followed, as so many were outstanding",
-		 "a larger --limit has space for more"},
+		 SW_SAID_OF_SPACE},
 		{run->cost.n_unsure,
-		 "things were not followed, as other threads got or gave up the same one",
-		 "the result has the others"},
+		 "things were not followed, as other threads got or gave up the same one", 0},
 	};
 	if (is_json ? !o->each : o->profile_format == SW_PROFILE_TEXT)
 		return;
@@ -505,7 +518,7 @@ static void lost_say(const struct sw_event_run *run)
 		(void) snprintf(text, sizeof(text), "%" PRIu64 " %s", figures[i].n,
 				figures[i].what); /* fits */
 		if (figures[i].n > 0)
-			sw_complain(run->subject.name, text, "lost", figures[i].remedy);
+			sw_complain_for(run->subject.name, text, "lost", figures[i].causes);
 	}
 }
 
@@ -514,14 +527,13 @@ int sw_event_run_missing(const struct sw_event_run *run)
 	lost_say(run);
 	const char *why = sw_recorder_no_events(run->recorder);
 	if (why[0] != '\0')
-		sw_complain(run->subject.name, why, "no_stacks",
-			    "events after that are counted without a stack");
+		sw_complain_for(run->subject.name, why, "no_stacks", 0);
 	bool over = run->over && !run->ended;
 	if (over)
-		sw_complain(run->subject.name,
-			    "the thread by which the kernel knows the process has ended: there are "
-			    "no events after that",
-			    "thread_ended", "begin again: another thread is taken");
+		sw_complain_for(run->subject.name,
+				"the thread by which the kernel knows the process has ended: there "
+				"are no events after that",
+				"thread_ended", 0);
 	if (run->too_many > 0)
 		too_many_say(run);
 	return why[0] != '\0' || over || run->n_lost > 0 || run->cost.n_not_held > 0 ||

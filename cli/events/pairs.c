@@ -104,7 +104,7 @@ static int aliases_drop(const struct sw_options *options, const struct sw_subjec
 					"%.80s and %.80s are two names of one function, and "
 					"what it hands out is of one pair",
 					f->names[k], f->names[i]); /* fits */
-				sw_complain(subject->name, text, "invalid", "give one of them");
+				sw_complain_for(subject->name, text, "invalid", 0);
 				return SW_STATUS_USAGE;
 			}
 			if (missing_add(f, i, k) < 0)
@@ -139,8 +139,7 @@ static int nothing(const struct sw_subject *subject, const struct sw_function *f
 	char text[256];
 	(void) snprintf(text, sizeof(text), "none of these pairs can be followed: %s",
 			f->n_missing > 0 ? f->missing[0].why : "no function was found");
-	sw_complain(subject->name, text, "not_found",
-		    "the process has not loaded the library, or another version of it");
+	sw_complain_for(subject->name, text, "not_found", SW_SAID_OF_PAIRS);
 	return SW_STATUS_NOTHING;
 }
 
@@ -263,8 +262,8 @@ static void each_complain(const struct sw_event_run *run)
 		sw_text_printf(&text, ": ");
 		plain_put(&text, f->missing[i].why);
 		if (!text.failed) /* the figures below are there in any case */
-			sw_complain(run->subject.name, text.data, "unsupported",
-				    "the output has the other pairs");
+			sw_complain_for(run->subject.name, text.data, "unsupported",
+					SW_SAID_OF_PAIRS | SW_SAID_OF_OTHERS);
 	}
 }
 
@@ -279,10 +278,8 @@ int sw_pairs_missing(const struct sw_event_run *run)
 		each_complain(run);
 	(void) snprintf(text, sizeof(text), "%u of %u pairs were followed", sw_pairs_followed(run),
 			run->options->pairs->n_pairs); /* fits */
-	sw_complain(run->subject.name, text, "unsupported",
-		    shown ? "see 'not followed' in the text, or not_followed in JSON, for the "
-			    "reason of each"
-			  : "the lines above say which pairs are not, and why");
+	sw_complain_for(run->subject.name, text, "unsupported",
+			SW_SAID_OF_PAIRS | (shown ? SW_SAID_IN_RESULT : 0));
 	return SW_STATUS_MISSING;
 }
 

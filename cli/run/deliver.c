@@ -225,8 +225,8 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 	int r;
 	(void) snprintf(d->about, sizeof(d->about), "%s", about); /* cut is fine */
 	if (d->format == SW_FORMAT_HTML && d->n_written > 0) {
-		sw_complain(about, "a page is of one dump, and there is one already", "usage",
-			    "give one target, or --format text, json or folded");
+		sw_complain_for(about, "a page is of one dump, and there is one already", "usage",
+				SW_SAID_OF_SEVERAL | SW_SAID_OF_FORMAT);
 		return SW_STATUS_USAGE;
 	}
 	bool as_it_is = report == NULL || (d->format == SW_FORMAT_JSON && !is_filtered(d->options));
@@ -255,21 +255,22 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 /* A profile in a format that is no lines of text is the only one in its file. */
 static bool check_profile(const struct sw_delivery *d, const char *about)
 {
-	const char *message = NULL, *remedy = NULL;
+	const char *message = NULL;
+	unsigned causes = 0;
 	enum sw_profile_format format = d->options->profile_format;
 	if (is_filtered(d->options)) {
 		message = "it is a profile: --state, --function and --thread are for dumps";
-		remedy = "leave them away";
+		causes = SW_SAID_OF_SELECTION;
 	} else if (format > SW_PROFILE_JSON && d->n_written > 0) {
 		message = "only one profile fits into this format";
-		remedy = "show them one by one";
+		causes = SW_SAID_OF_PROFILE | SW_SAID_OF_SEVERAL;
 	} else if ((format == SW_PROFILE_PPROF || format == SW_PROFILE_OTLP) &&
 		   d->output.path == NULL && isatty(STDOUT_FILENO)) {
 		message = "a terminal cannot show this format";
-		remedy = "give -o FILE";
+		causes = SW_SAID_OF_TERMINAL;
 	}
 	if (message != NULL)
-		sw_complain(about, message, "usage", remedy);
+		sw_complain_for(about, message, "usage", causes);
 	return message == NULL;
 }
 
@@ -316,9 +317,9 @@ static void say_nothing_matches(const struct sw_delivery *d)
 		sw_text_printf(&text, " --function '%s'", f->function);
 	if (f->name != NULL)
 		sw_text_printf(&text, " --thread '%s'", f->name);
-	sw_complain(d->n_written == 1 ? d->about : "all targets",
-		    text.failed ? "no thread matches" : text.data, "not_found",
-		    "see what there is without the filter");
+	sw_complain_for(d->n_written == 1 ? d->about : "all targets",
+			text.failed ? "no thread matches" : text.data, "not_found",
+			SW_SAID_OF_SELECTION);
 	sw_text_deinit(&text);
 }
 

@@ -50,7 +50,7 @@ static void refuse_for(struct child *c, const char *name, const struct sw_error 
 static void add_profile(struct child *c, const char *name)
 {
 	static const char why[] = "it is a profile, not a dump";
-	sw_complain(name, why, "usage", "'snapwalk show' prints it");
+	sw_complain_for(name, why, "usage", SW_SAID_OF_PROFILE);
 	refuse(c, name, why);
 }
 

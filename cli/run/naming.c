@@ -54,9 +54,9 @@ static int64_t fetch_end_ns(const struct sw_options *o, int64_t deadline_ns)
 				: deadline_ns - (int64_t) o->timeout_ms * NS_PER_MS / FOR_OTHERS;
 }
 
-static int refuse(const char *about, const char *message, const char *remedy)
+static int refuse(const char *about, const char *message, unsigned causes)
 {
-	sw_complain(about, message, "usage", remedy);
+	sw_complain_for(about, message, "usage", causes);
 	return SW_STATUS_USAGE;
 }
 
@@ -72,13 +72,12 @@ static int fetcher_start(struct sw_namer *n, int64_t deadline_ns)
 	if (!o->debuginfod)
 		return SW_STATUS_COMPLETE;
 	if (urls == NULL || urls[0] == '\0')
-		return refuse(about, "no server is known",
-			      "give --debuginfod=URL, or set DEBUGINFOD_URLS");
+		return refuse(about, "no server is known", SW_SAID_OF_SERVER);
 	if (n->cache[0] == '\0')
-		return refuse(about, "files have no place", "set DEBUGINFOD_CACHE_PATH");
+		return refuse(about, "files have no place", SW_SAID_OF_CACHE);
 	int r = sw_fetcher_start(&n->fetcher, urls, n->cache, fetch_end_ns(o, deadline_ns), &err);
 	if (r == -SW_E_NOT_FOUND)
-		return refuse(about, err.message, "sudo apt install debuginfod");
+		return refuse(about, err.message, SW_SAID_OF_CLIENT);
 	return r < 0 ? sw_complain_error(about, &err) : SW_STATUS_COMPLETE;
 }
 
@@ -109,8 +108,7 @@ int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options)
 	*ret = (struct sw_namer){.options = options};
 	for (size_t i = 0; i < options->n_from; i++)
 		if (!is_directory(options->from[i]))
-			return refuse(options->from[i], "it is no directory",
-				      "give --from a directory");
+			return refuse(options->from[i], "it is no directory", SW_SAID_OF_DIRECTORY);
 	cache_find(ret->cache);
 	int status = fetcher_start(ret, deadline_ns);
 	if (status != SW_STATUS_COMPLETE)
@@ -214,14 +212,14 @@ void sw_namer_say_missing(const struct sw_namer *n)
 	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, packages = {0}, remedy = {0},
 						  failure = {0};
 	if (n->fetcher.is_silent)
-		sw_complain("--debuginfod",
-			    "a server did not answer in time, and none was asked again", "timeout",
-			    "allow more with --timeout");
+		sw_complain_for("--debuginfod",
+				"a server did not answer in time, and none was asked again",
+				"timeout", 0);
 	if (n->fetcher.is_failed) {
 		sw_text_printf(&failure, "no server could be asked: %s", n->fetcher.why);
-		sw_complain("--debuginfod",
-			    failure.failed ? "no server could be asked" : failure.data, "io",
-			    "check the address: --debuginfod=URL or DEBUGINFOD_URLS");
+		sw_complain_for("--debuginfod",
+				failure.failed ? "no server could be asked" : failure.data, "io",
+				SW_SAID_OF_SERVER);
 	}
 	if (n->n_missing == 0)
 		return;

@@ -45,7 +45,8 @@ int sw_profile_output_open(struct sw_profile_output *ret, const struct sw_option
 			      : SW_PROFILE_FOLDED;
 	if (on_terminal(ret) &&
 	    (ret->format == SW_PROFILE_PPROF || ret->format == SW_PROFILE_OTLP)) {
-		sw_complain("--format", "a terminal cannot show it", "usage", "give -o FILE");
+		sw_complain_for("--format", "a terminal cannot show it", "usage",
+				SW_SAID_OF_TERMINAL);
 		return SW_STATUS_USAGE;
 	}
 	return SW_STATUS_COMPLETE;

@@ -107,14 +107,17 @@ def test_codes(tap):
     codes = set(re.findall(r'^\t\{interface, "\w+", 0, "(\w+)"', read("cli/daemon/complaint.c"), re.M))
     codes |= set(re.findall(r'\.code = "(\w+)"', read("cli/daemon/complaint.c")))
     for source in sources.values():
-        for call in re.finditer(r"\bsw_complain(_line)?\(", source):
-            codes |= set(re.findall(r'"(\w+)"', arguments_of(source, call.end())[3 if call.group(1) else 2]))
+        for call in re.finditer(r"\bsw_complain(_line|_for)?\(", source):
+            codes |= set(re.findall(r'"(\w+)"', arguments_of(source, call.end())[3 if call.group(1) == "_line" else 2]))
     tap.check({"lost", "interrupted", "busy", "daemon", "limit", "usage"} <= codes, "codes of complaints: they are found",
               sorted(codes))
     listed = page("snapwalk.1").partition(".Sh DIAGNOSTICS")[2].partition(".Sh ")[0]
     listed += page("libwalk.3").partition(".Sh ERRORS")[2].partition(".Sh ")[0]
     tap.equal([code for code in sorted(codes) if not re.search(rf"(?<![\w-]){code}(?![\w-])", listed)], [],
               "codes of complaints: each is in DIAGNOSTICS of snapwalk(1) or in ERRORS of libwalk(3)")
+    literal = [name for name, source in sources.items() if re.search(r"/cli/(events/|run/(naming|merging|deliver)\.c)", name)
+               for call in re.finditer(r"\bsw_complain\(", source) if '"' in arguments_of(source, call.end())[3]]
+    tap.equal(literal, [], "remedies of on, leaks, merge and symbolize: they are those of cli/common/remedy.c")
     said = {code for source in sources.values() for code in re.findall(r'\bsw_say(?:_\w+)?\(\s*[^,]+,\s*"(\w+)"', source)}
     listed = page("snapwalk-sample.1")
     tap.check("samples_lost" in said, "codes of what a sample says: they are found", sorted(said))

@@ -164,13 +164,6 @@ static void blocks_begin(struct memory *m)
 	m->run->beside = &m->blocks_run;
 }
 
-static const char *remedy(const struct memory *m)
-{
-	return m->is_too_dear ? "growth is shown alone; a larger --max-overhead permits it, with a "
-				"short --duration"
-			      : "growth is shown alone";
-}
-
 /* Complains of blocks that are not there. SW_STATUS_*. */
 static int missing_say(const struct memory *m)
 {
@@ -178,7 +171,8 @@ static int missing_say(const struct memory *m)
 	char text[320];
 	if (m->why[0] != '\0') {
 		(void) snprintf(text, sizeof(text), "blocks are not followed: %s", m->why);
-		sw_complain(name, text, m->is_too_dear ? "limit" : "unsupported", remedy(m));
+		sw_complain_for(name, text, m->is_too_dear ? "limit" : "unsupported",
+				SW_SAID_OF_BLOCKS | SW_SAID_OF_OVERHEAD);
 		return SW_STATUS_MISSING;
 	}
 	if (m->exceeded_by == 0)
@@ -189,7 +183,7 @@ static int missing_say(const struct memory *m)
 		"and that added at least %.0f %% to its CPU time",
 		(double) (m->blocks_run.end_ns - m->blocks_run.begin_ns) / NS_PER_S,
 		m->exceeded_by * PER_CENT);
-	sw_complain(name, text, "limit", "give a larger --max-overhead");
+	sw_complain_for(name, text, "limit", SW_SAID_OF_OVERHEAD);
 	return SW_STATUS_MISSING;
 }
 

@@ -64,7 +64,60 @@ static void check_possible(const char *wire)
 	}
 }
 
-TEST(test_remedies_are_possible)
+/* Codes that are no errors, warnings or ends. */
+static const char *const others[] = {"usage",     "invalid",      "lost",
+				     "no_stacks", "thread_ended", "warnings"};
+
+/* Words of advice that help only for these causes. */
+static void check_of_cause(const char *wire, unsigned causes)
+{
+	static const struct {
+		const char *words;
+		unsigned cause; /* one of them is enough */
+	} wanted[] = {
+		{"conditions of the event", SW_SAID_OF_CONDITIONS},
+		{"--limit", SW_SAID_OF_SPACE},
+		{"--max-overhead", SW_SAID_OF_OVERHEAD},
+		{"--count", SW_SAID_OF_ENDLESS},
+		{"growth", SW_SAID_OF_BLOCKS},
+		{"pairs", SW_SAID_OF_PAIRS},
+		{"not_followed", SW_SAID_IN_RESULT},
+		{"FUNCTIONS", SW_SAID_OF_CODE},
+		{"snapwalkd", SW_SAID_OF_DAEMON},
+		{"daemon's", SW_SAID_OF_DAEMON},
+		{"snapwalk list", SW_SAID_OF_KEPT},
+		{"--via daemon", SW_SAID_OF_NEWEST},
+		{"DEBUGINFOD_URLS", SW_SAID_OF_SERVER},
+		{"DEBUGINFOD_CACHE_PATH", SW_SAID_OF_CACHE},
+		{"debuginfod-find", SW_SAID_OF_CLIENT},
+		{"--from", SW_SAID_OF_DIRECTORY},
+		{"-o FILE", SW_SAID_OF_TERMINAL},
+		{"--format", SW_SAID_OF_FORMAT},
+		{"a name with", SW_SAID_OF_NAME},
+		{"the filter", SW_SAID_OF_SELECTION},
+	};
+	const char *remedy = sw_remedy(wire, causes);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
+		if (strstr(remedy, wanted[i].words) != NULL && (causes & wanted[i].cause) == 0)
+			fail_msg("%s by causes %#x: '%s' is for another cause", wire, causes,
+				 remedy);
+}
+
+/* Each two of the causes that say which complaint it is, for live processes and files, root and users. */
+static void check_each(const char *wire)
+{
+	static const unsigned circumstances[] = {0, SW_SAID_OF_FILE, SW_SAID_TO_ROOT,
+						 SW_SAID_OF_FILE | SW_SAID_TO_ROOT,
+						 (SW_SAID_OF_FILTER << 1) - 1};
+	for (unsigned a = 0; a <= SW_SAID_OF_CODE; a = a != 0 ? a << 1 : SW_SAID_OF_FILTER << 1)
+		for (unsigned b = SW_SAID_OF_FILTER << 1; b <= SW_SAID_OF_CODE; b <<= 1)
+			for (size_t i = 0; i < SW_ARRAY_SIZE(circumstances); i++)
+				check_of_cause(wire, a | b | circumstances[i]);
+	for (unsigned causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++)
+		check_of_cause(wire, causes);
+}
+
+static void check_all(void (*check)(const char *wire))
 {
 	static const char *const wires[] = {
 #define SW_ERROR(name, number, wire, text) wire,
@@ -72,11 +125,23 @@ TEST(test_remedies_are_possible)
 #undef SW_ERROR
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wires); i++)
-		check_possible(wires[i]);
+		check(wires[i]);
 	for (int w = SW_WARN_STOP_TIMEOUT; w <= SW_WARN_LIMIT; w++)
-		check_possible(sw_warning_name((enum sw_warning_code) w));
+		check(sw_warning_name((enum sw_warning_code) w));
 	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
-		check_possible(sw_end_name(end));
+		check(sw_end_name(end));
+}
+
+TEST(test_remedies_are_possible)
+{
+	check_all(check_possible);
+}
+
+TEST(test_remedies_are_of_their_cause)
+{
+	check_all(check_each);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(others); i++)
+		check_each(others[i]);
 }
 
 /* A code may have several causes. */
@@ -111,6 +176,27 @@ TEST(test_remedies_by_cause)
 		{"internal", SW_SAID_OF_FILTER,
 		 "please report it with the command, its output and the line of 'journalctl -k' "
 		 "with type=1326"},
+		{"not_found", SW_SAID_OF_DAEMON,
+		 "start snapwalkd, or say where it listens with --socket"},
+		{"not_found", SW_SAID_OF_KEPT, "see 'snapwalk list'"},
+		{"limit", SW_SAID_OF_OVERHEAD,
+		 "a larger --max-overhead permits it, and slows the process"},
+		{"limit", SW_SAID_OF_BLOCKS | SW_SAID_OF_OVERHEAD,
+		 "growth is shown alone; a larger --max-overhead permits it, with a short "
+		 "--duration"},
+		{"unsupported", SW_SAID_OF_BLOCKS | SW_SAID_OF_OVERHEAD, "growth is shown alone"},
+		{"unsupported", SW_SAID_OF_CODE, "see FUNCTIONS in snapwalk-on(1)"},
+		{"unsupported", SW_SAID_OF_PAIRS,
+		 "the lines above say which pairs are not, and why"},
+		{"unsupported", SW_SAID_OF_PAIRS | SW_SAID_OF_OTHERS,
+		 "the output has the other pairs"},
+		{"lost", SW_SAID_OF_CONDITIONS,
+		 "the result has the others; conditions of the event leave more of them out"},
+		{"lost", 0, "the result has the others"}, /* of leaks: it has no conditions */
+		{"usage", SW_SAID_OF_PROFILE, "'snapwalk show' prints it"},
+		{"usage", SW_SAID_OF_PROFILE | SW_SAID_OF_SEVERAL, "show them one by one"},
+		{"usage", SW_SAID_OF_TERMINAL, "give -o FILE"},
+		{"usage", 0, ""}, /* the command line has words of its own */
 		{"frame_limit", SW_SAID_AT_DEEPEST,
 		 "no more frames than these are shown of a stack"},
 		{"not_permitted", SW_SAID_TO_ROOT, "see why with 'snapwalk doctor PID'"},
