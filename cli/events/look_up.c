@@ -47,6 +47,12 @@ __attribute__((format(printf, 2, 3))) static void advise(struct look_up *l, cons
 	va_end(ap);
 }
 
+/* The beginning of the word that names a function: pairs have none. */
+static const char *word_begin(const struct look_up *l)
+{
+	return l->asked->wanted != NULL ? "" : l->options->event_declared ? "usdt:" : "func:";
+}
+
 /* The better the higher; 0: another one. "libssl" and "libssl.so" are libssl.so.3. */
 static int module_rank(const struct look_up *l, const struct sw_module *module)
 {
@@ -138,7 +144,8 @@ static int module_find(struct look_up *l, struct sw_error *err)
 		return no_module(l, err);
 	if (other != NULL) {
 		l->is_bad_name = true;
-		advise(l, "give one of both by its path, as func:PATH:SYMBOL");
+		advise(l, "give one of both by its path, as %sPATH:%s", word_begin(l),
+		       l->asked->wanted != NULL ? "ACQUIRE/RELEASE" : "SYMBOL");
 		return sw_fail(err, SW_E_INVALID, "it has %s and %s", sw_module_path(other),
 			       sw_module_path(l->module));
 	}
@@ -195,7 +202,9 @@ static int ambiguous(struct look_up *l, struct sw_error *err)
 			       m->all[i].shown, m->all[i].svma);
 	sw_text_append(&names, "", 1);
 	l->is_bad_name = true;
-	advise(l, "give one of them, as func:NAME@0xADDRESS");
+	const char *library = l->asked->wanted == NULL ? l->options->event_module : NULL;
+	advise(l, "give one of them, as %s%.100s%sNAME@0xADDRESS", word_begin(l),
+	       library != NULL ? library : "", library != NULL ? ":" : "");
 	return sw_fail(err, SW_E_INVALID, "%zu functions have this name: %s", m->n + m->n_more,
 		       names.failed ? "" : names.data);
 }

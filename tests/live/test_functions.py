@@ -340,6 +340,7 @@ def said(tap):
                 ("shop::basket::totl", 2, "did you mean shop::basket::total?"),
                 ("absent_function", 2, "inlined everywhere", f"(not_found): see what it has with 'nm -DC {PROGRAM}'"),
                 ("add", 2, "2 functions have this name", "(invalid_argument): give one of them, as func:NAME@0xADDRESS"),
+                ("functions:add", 2, "2 functions have this name", "(invalid_argument): give one of them, as func:functions:NAME@0xADDRESS"),
                 ("leaf@0x1", 2, "leaf is not at 0x1: it is leaf@0x", "(not_found): give one of them, as func:NAME@0xADDRESS"),
                 ("libnone:f", 2, "it has no library libnone", f"(not_found): see what it has mapped in /proc/{target.pid}/maps"),
                 ("libx.so:f", 2, "it has no library libx.so", "did you mean libc.so.6, libm.so.6?"),
@@ -352,7 +353,10 @@ def said(tap):
         names = re.findall(r"shop::basket::add\([^)]*\)@0x[0-9a-f]+",
                            snapwalk("on", "func:add", target.pid, "-d", "1").stderr)
         tap.equal(len(names), 2, "functions of one name are listed")
-        for name in names:
+        result = snapwalk("leaks", target.pid, "--of", "functions:add/twice", "-d", "1")
+        tap.check(result.returncode == 2 and "(invalid_argument): give one of them, as NAME@0xADDRESS" in result.stderr,
+                  "leaks of a name of several functions: pairs have no func:", result.stderr)
+        for name in names + [f"functions:{names[0]}"] if names else []:
             status, answer, err = counted(tap, target, f"func:{name}")
             tap.equal((status, answer.get("events")), (0, N), f"{name.split('@')[0]}@ADDRESS is one of them")
         result = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", "--bounding-set=-all", SNAPWALK, "on",
