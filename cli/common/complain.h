@@ -84,7 +84,7 @@ enum {
 	SW_SAID_OF_SPACE = 1 << 27,      /* no space for more things at once */
 	SW_SAID_OF_CONDITIONS = 1 << 28, /* an event that may have conditions */
 	SW_SAID_OF_DIRECTORY = 1 << 29,  /* what is no directory, where one is wanted */
-	SW_SAID_OF_CODE = 1 << 30,       /* code that cannot be probed */
+	SW_SAID_OF_CODE = 1 << 30,       /* code that cannot be probed, or has no events */
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

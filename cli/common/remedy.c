@@ -52,6 +52,7 @@ static const struct {
 	/* errors */
 	{"no_memory", FILED, "free some memory"},
 	{"no_memory", 0, "free some memory, or copy less with --stack-bytes"},
+	{"invalid_argument", CODE, "'snapwalk sample' looks at such a process, too"},
 	{"invalid_argument", 0, "see snapwalk --help"},
 	{"no_such_process", 0, "check the process id: it may have ended"},
 	{"no_such_thread", 0, "see its threads in /proc/PID/task"},

@@ -183,6 +183,16 @@ static int prepare(struct sw_event_run *run, const struct sw_event_options *want
 	return status;
 }
 
+/* -SW_E_INVALID is no argument here: the process has stacks, or system calls, that the kernel does not copy at events. */
+static int complain(const struct sw_event_run *run, const struct sw_error *err)
+{
+	if (err->code != SW_E_INVALID &&
+	    !(err->code == SW_E_UNSUPPORTED && sw_event_run_changes_code(run)))
+		return sw_complain_error(run->subject.name, err);
+	sw_complain_for(run->subject.name, err->message, sw_error_wire(err->code), SW_SAID_OF_CODE);
+	return sw_status_of(err);
+}
+
 int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options,
 		      struct sw_started *started, const struct sw_event_options *wanted,
 		      int (*before)(struct sw_event_run *run), void *arg)
@@ -201,12 +211,7 @@ int sw_event_run_open(struct sw_event_run *run, const struct sw_options *options
 	/* A program that was started says by its end when there is nothing more to come. */
 	sw_wait_signals(&run->signals, started == NULL);
 	int r = events_begin(run, wanted, &err);
-	if (r == -SW_E_UNSUPPORTED && sw_event_run_changes_code(run)) {
-		sw_complain_for(run->subject.name, err.message, sw_error_wire(err.code),
-				SW_SAID_OF_CODE);
-		return sw_status_of(&err);
-	}
-	return r < 0 ? sw_complain_error(run->subject.name, &err) : SW_STATUS_COMPLETE;
+	return r < 0 ? complain(run, &err) : SW_STATUS_COMPLETE;
 }
 
 int sw_event_run_open_beside(struct sw_event_run *ret, const struct sw_options *options,
@@ -460,8 +465,7 @@ int sw_event_run_begin(struct sw_event_run *run)
 int sw_event_run_all(struct sw_event_run *run)
 {
 	struct sw_error err = {0};
-	return all_read(run, &err) < 0 ? sw_complain_error(run->subject.name, &err)
-				       : SW_STATUS_COMPLETE;
+	return all_read(run, &err) < 0 ? complain(run, &err) : SW_STATUS_COMPLETE;
 }
 
 static void too_many_say(const struct sw_event_run *run)

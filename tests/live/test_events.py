@@ -187,6 +187,12 @@ def stackless(tap):
         tap.equal((status, None in before, after), (3, False, [None] * n),
                   "code that is made meanwhile: all events, those after it without a stack")
         tap.check("code that it makes itself" in err, "code that is made meanwhile: it is said", err)
+        for words in (("on", "syscall:openat"), ("leaks", "--of", "fds")):
+            result = snapwalk(*words, target.pid, "--duration", "1")
+            tap.check(result.returncode == 1 and "code that it makes itself (invalid_argument): 'snapwalk sample' looks" in result.stderr,
+                      f"{words[0]}, code that is made: the advice can be followed", result.stderr)
+        result = snapwalk("sample", target.pid, "--duration", "1")
+        tap.equal(result.returncode, 0, "sample, code that is made: it does look at it")
     with Target("events") as target:
         run = Run("on", "syscall:openat", "--errno", "ENOENT", "--json", target.pid)
         turn(target)

@@ -83,6 +83,7 @@ static void check_of_cause(const char *wire, unsigned causes)
 		{"pairs", SW_SAID_OF_PAIRS},
 		{"not_followed", SW_SAID_IN_RESULT},
 		{"FUNCTIONS", SW_SAID_OF_CODE},
+		{"snapwalk sample' looks", SW_SAID_OF_CODE},
 		{"snapwalkd", SW_SAID_OF_DAEMON},
 		{"daemon's", SW_SAID_OF_DAEMON},
 		{"snapwalk list", SW_SAID_OF_KEPT},
@@ -185,6 +186,8 @@ TEST(test_remedies_by_cause)
 		 "growth is shown alone; a larger --max-overhead permits it, with a short "
 		 "--duration"},
 		{"unsupported", SW_SAID_OF_BLOCKS | SW_SAID_OF_OVERHEAD, "growth is shown alone"},
+		{"invalid_argument", SW_SAID_OF_CODE,
+		 "'snapwalk sample' looks at such a process, too"},
 		{"unsupported", SW_SAID_OF_CODE, "see FUNCTIONS in snapwalk-on(1)"},
 		{"unsupported", SW_SAID_OF_PAIRS,
 		 "the lines above say which pairs are not, and why"},
