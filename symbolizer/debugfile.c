@@ -7,6 +7,7 @@
 #include "debugfile.h"
 #include "cleanup.h"
 #include "own_fd.h"
+#include "provider.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,12 +66,23 @@ static int beneath(struct sw_local *local, const char *directory, const char *na
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
 }
 
+static bool user_may_read(const struct sw_request *request, int path_fd)
+{
+	char path[PATH_MAX];
+	const struct sw_symbolize_options *o = request->options;
+	return o == NULL || o->may_read == NULL ||
+	       (sw_own_fd_path(path_fd, path, sizeof(path)) &&
+		o->may_read(o->may_read_arg, path, path_fd));
+}
+
+/* beside: the file is beside a module. NULL: it is not. */
 static bool image_map(struct sw_image *image, struct sw_local *local, const char *directory,
-		      const char *name, bool plain)
+		      const char *name, const struct sw_request *beside)
 {
 	struct stat st;
-	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, plain, &st);
-	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX)
+	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, beside != NULL, &st);
+	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX ||
+	    (beside != NULL && !user_may_read(beside, path_fd)))
 		return false;
 	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK); /* leases */
 	if (fd < 0)
@@ -85,13 +97,13 @@ static bool image_map(struct sw_image *image, struct sw_local *local, const char
 bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
 		  const char *name)
 {
-	return image_map(image, local, directory, name, false);
+	return image_map(image, local, directory, name, NULL);
 }
 
-bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const char *directory,
-			const char *name)
+bool sw_image_map_beside(struct sw_image *image, const struct sw_request *request,
+			 const char *directory, const char *name)
 {
-	return image_map(image, local, directory, name, true);
+	return image_map(image, request->local, directory, name, request);
 }
 
 void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1])
@@ -192,10 +204,10 @@ bool sw_unit_is_here(const struct sw_unit *unit, struct sw_local *local)
 }
 
 static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
-		       struct sw_local *local, const char *directory, const char *name, bool plain,
-		       struct sw_image *image, struct sw_elf *elf)
+		       const struct sw_request *request, const char *directory, const char *name,
+		       bool beside, struct sw_image *image, struct sw_elf *elf)
 {
-	if (!image_map(image, local, directory, name, plain))
+	if (!image_map(image, request->local, directory, name, beside ? request : NULL))
 		return false;
 	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
 		return true;
@@ -211,7 +223,7 @@ static bool is_closed(const char *path, struct sw_local *local)
 }
 
 static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
-			 struct sw_local *local, const char *debug_dir, struct sw_debugfile *file)
+			 const struct sw_request *request, struct sw_debugfile *file)
 {
 	struct sw_image *image = &file->image;
 	struct sw_elf *elf = &file->elf;
@@ -225,19 +237,19 @@ static bool by_debuglink(const struct sw_elf *main, const struct sw_unit *unit,
 	if (n < 0 || (size_t) n >= sizeof(directory))
 		return false;
 	const char *beside = n == 0 ? "/" : directory;
-	if (sw_unit_is_here(unit, local)) {
-		if (linked_map(main, &link, local, beside, link.name, true, image, elf))
+	if (sw_unit_is_here(unit, request->local)) {
+		if (linked_map(main, &link, request, beside, link.name, true, image, elf))
 			return true;
 		n = snprintf(name, sizeof(name), ".debug/%s", link.name);
 		if (n > 0 && (size_t) n < sizeof(name) &&
-		    linked_map(main, &link, local, beside, name, true, image, elf))
+		    linked_map(main, &link, request, beside, name, true, image, elf))
 			return true;
 	} else {
-		file->refused = is_closed(path, local);
+		file->refused = is_closed(path, request->local);
 	}
 	n = snprintf(name, sizeof(name), "%s/%s", directory, link.name);
 	return n > 0 && (size_t) n < sizeof(name) &&
-	       linked_map(main, &link, local, debug_dir, name, false, image, elf);
+	       linked_map(main, &link, request, request->debug_dir, name, false, image, elf);
 }
 
 /* The build-id of a module; without a file it is the one that a dump has. */
@@ -251,24 +263,24 @@ static bool id_of(const struct sw_elf *main, const struct sw_unit *unit, struct 
 	return ret->data != NULL;
 }
 
-static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file, struct sw_local *local,
-			   const char *debug_dir, const struct sw_debug_search *search)
+static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file,
+			   const struct sw_request *request)
 {
+	const struct sw_debug_search *search = request->search;
 	const struct sw_elf *main = sw_unit_elf(unit);
 	struct sw_bytes id;
 	bool has_id = id_of(main, unit, &id);
-	if (has_id && sw_debugfile_by_build_id(local, debug_dir, id, &file->image, &file->elf))
+	if (has_id && sw_debugfile_by_build_id(request->local, request->debug_dir, id, &file->image,
+					       &file->elf))
 		return true;
-	if (main != NULL && by_debuglink(main, unit, local, debug_dir, file))
+	if (main != NULL && by_debuglink(main, unit, request, file))
 		return true;
 	return has_id && search != NULL &&
 	       search->find(search, id, &file->image, &file->elf,
 			    main == NULL || !sw_elf_has_symbols(main));
 }
 
-const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir,
-					     const struct sw_debug_search *search)
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, const struct sw_request *request)
 {
 	struct sw_debugfile *file = unit->debugfile;
 	if (file == NULL) {
@@ -276,7 +288,7 @@ const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_loc
 		if (file == NULL)
 			return NULL;
 		unit->debugfile = file;
-		file->found = debugfile_open(unit, file, local, debug_dir, search);
+		file->found = debugfile_open(unit, file, request);
 	}
 	return file->found ? file : NULL;
 }

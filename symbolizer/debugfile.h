@@ -4,6 +4,8 @@
 
 #include "unit.h"
 
+struct sw_request;
+
 /* Where Debian and its kin install debug files. */
 #define SW_DEBUG_DIR "/usr/lib/debug"
 
@@ -20,9 +22,10 @@ void sw_image_deinit(struct sw_image *image);
  * names may be hostile. local: NULL: for a process that may wait for ever. */
 bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
 		  const char *name);
-/* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link. */
-bool sw_image_map_plain(struct sw_image *image, struct sw_local *local, const char *directory,
-			const char *name);
+/* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link,
+ * and the process's user may read it (may_read of the request's options). */
+bool sw_image_map_beside(struct sw_image *image, const struct sw_request *request,
+			 const char *directory, const char *name);
 
 /* directory/name, if it is an ELF file with that build-id. image is the caller's; elf is over it. */
 bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
@@ -52,10 +55,9 @@ struct sw_debug_search {
 		     struct sw_image *image, struct sw_elf *elf, bool or_whole);
 };
 
-/* The unit's separate debug file, looked for once; NULL when there is none. search: NULL: nobody looks elsewhere. */
-const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit, struct sw_local *local,
-					     const char *debug_dir,
-					     const struct sw_debug_search *search);
+/* The unit's separate debug file, looked for once; NULL when there is none. */
+const struct sw_debugfile *sw_unit_debugfile(struct sw_unit *unit,
+					     const struct sw_request *request);
 void sw_debugfile_destroy(struct sw_debugfile *file);
 
 /* Whether the module's path leads us to the very file that the target has mapped. In a container it may lead

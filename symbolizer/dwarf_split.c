@@ -236,7 +236,7 @@ static bool dwp_find(struct sw_dwp *dwp, const struct sw_unit *unit,
 	dwp->found =
 		n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
 		((sw_unit_is_here(unit, request->local) &&
-		  dwp_map(dwp, sw_image_map_plain(&dwp->image, request->local, "/", path + 1))) ||
+		  dwp_map(dwp, sw_image_map_beside(&dwp->image, request, "/", path + 1))) ||
 		 dwp_map(dwp, sw_image_map(&dwp->image, request->local, request->debug_dir, path)));
 	return dwp->found;
 }

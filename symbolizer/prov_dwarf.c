@@ -309,8 +309,7 @@ static enum sw_dwarf_open slot_open(struct sw_unit *unit, struct sw_dwarf_file *
 	     sw_elf_section_named(elf, ".zdebug_info", &info)) &&
 	    info.type != SHT_NOBITS)
 		return sw_dwarf_file_open(file, sw_module_fd(unit->module), elf, request);
-	const struct sw_debugfile *separate =
-		sw_unit_debugfile(unit, request->local, request->debug_dir, request->search);
+	const struct sw_debugfile *separate = sw_unit_debugfile(unit, request);
 	if (elf != NULL)
 		file->why = unit->debugfile != NULL && unit->debugfile->refused
 				    ? "it has no debug information, and whether there is a debug "

@@ -44,8 +44,7 @@ static int debugfile_names(struct sw_unit *unit, void **slot, struct sw_want *wa
 	struct sw_symtab table;
 	if (sw_wants_settled(wants, n))
 		return 0;
-	const struct sw_debugfile *file =
-		sw_unit_debugfile(unit, request->local, request->debug_dir, request->search);
+	const struct sw_debugfile *file = sw_unit_debugfile(unit, request);
 	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
 		return table_names(&table, slot, wants, n, request);
 	return 0;

@@ -62,7 +62,8 @@ struct sw_request {
 	struct sw_unpacked *unpacked;         /* NULL: none */
 	struct sw_table_memory *tables;       /* outlives the unit; NULL: none are made */
 	int64_t deadline_ns;                  /* 0: none */
-	const struct sw_symbolize_options *options; /* borrowed; for dwo_read. NULL: the defaults */
+	const struct sw_symbolize_options
+		*options; /* borrowed; for dwo_read, may_read. NULL: the defaults */
 };
 
 struct sw_unit;

@@ -23,8 +23,19 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000 };
+enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000, WAIT_OPEN_MS = 1000 };
 static const size_t SPACE_BYTES = 256 << 20; /* of one file */
+
+struct question {
+	uint8_t opens; /* not 0: whether it can be opened is asked, and not its bytes */
+	char path[PATH_MAX];
+};
+
+/* All zeros: no. */
+struct answer {
+	uint64_t size;          /* of the bytes */
+	uint64_t device, inode; /* of the file that was opened */
+};
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
@@ -40,28 +51,34 @@ static bool link_is_trusted(void *arg, int fd)
 }
 
 /* O_PATH opens nothing: opening alone waits at a FIFO, or does something to a device. */
-static int regular_open(const char *path, uid_t owner, size_t *ret_size)
+static int regular_open(const char *path, uid_t owner, struct stat *ret)
 {
-	struct stat st;
-	size_t length = strlen(path);
-	if (path[0] != '/' || length < 4 || strcmp(path + length - 4, ".dwo") != 0)
+	if (path[0] != '/')
 		return -1;
 	sw_cleanup(sw_close_p) int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	sw_cleanup(sw_close_p) int fd =
 		sw_in_root_open_where(root_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC,
 				      link_is_trusted, &owner);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < SELFMAG ||
-	    (uint64_t) st.st_size > SPACE_BYTES)
+	if (fd < 0 || fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode))
 		return -1;
-	*ret_size = (size_t) st.st_size;
 	return sw_own_fd_open(fd, O_RDONLY | O_NONBLOCK); /* leases */
+}
+
+static bool is_dwo_name(const char *path)
+{
+	size_t length = strlen(path);
+	return length >= 4 && strcmp(path + length - 4, ".dwo") == 0;
 }
 
 static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)
 {
-	size_t size = 0, n = 0;
-	sw_cleanup(sw_close_p) int fd = regular_open(path, owner, &size);
-	while (fd >= 0 && n < size) {
+	struct stat st;
+	size_t n = 0;
+	sw_cleanup(sw_close_p) int fd = is_dwo_name(path) ? regular_open(path, owner, &st) : -EBADF;
+	if (fd < 0 || st.st_size < SELFMAG || (uint64_t) st.st_size > SPACE_BYTES)
+		return 0;
+	size_t size = (size_t) st.st_size;
+	while (n < size) {
 		ssize_t part = read(fd, space + n, n == 0 ? SELFMAG : size - n);
 		if (part <= 0 || (n == 0 && memcmp(space, ELFMAG, SELFMAG) != 0))
 			break;
@@ -70,12 +87,20 @@ static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)
 	return n == size ? n : 0;
 }
 
-static void serve(int fd, uid_t uid, gid_t gid, uint8_t *space)
+static struct answer file_open(const char *path, uid_t owner)
 {
-	char path[PATH_MAX];
+	struct stat st;
+	sw_cleanup(sw_close_p) int fd = regular_open(path, owner, &st);
+	return fd >= 0 ? (struct answer){.device = st.st_dev, .inode = st.st_ino}
+		       : (struct answer){0};
+}
+
+static void serve(int fd, const struct sw_dwo_reader_user *user, uint8_t *space)
+{
+	struct question q;
 	struct sw_error err;
 	(void) prctl(PR_SET_NAME, "snapwalk-dwo"); /* cannot fail */
-	sw_owner_become(uid, gid);
+	sw_owner_become(user->uid, user->gid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;
 #ifndef __SANITIZE_ADDRESS__
@@ -83,12 +108,16 @@ static void serve(int fd, uid_t uid, gid_t gid, uint8_t *space)
 		return;
 #endif
 	for (;;) {
-		ssize_t n = read(fd, path, sizeof(path) - 1);
-		if (n <= 0)
+		ssize_t n = read(fd, &q, sizeof(q) - 1);
+		if (n <= (ssize_t) offsetof(struct question, path))
 			return;
-		path[n] = '\0';
-		uint64_t size = file_copy(path, uid, space);
-		if (write(fd, &size, sizeof(size)) != sizeof(size))
+		((char *) &q)[n] = '\0';
+		struct answer a = {0};
+		if (q.opens == 0)
+			a.size = file_copy(q.path, user->uid, space);
+		else if (user->opens)
+			a = file_open(q.path, user->uid);
+		if (write(fd, &a, sizeof(a)) != sizeof(a))
 			return;
 	}
 }
@@ -131,7 +160,7 @@ bool sw_dwo_is_of_distribution(const char *path)
 	return false;
 }
 
-void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
+void sw_dwo_reader_start(struct sw_dwo_reader *reader, const struct sw_dwo_reader_user *user)
 {
 	int fds[2];
 	*reader = (struct sw_dwo_reader){.fd = -EBADF};
@@ -149,7 +178,7 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
 		 * output's end then. */
 		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
-			serve(fds[1], uid, gid, space);
+			serve(fds[1], user, space);
 		_exit(0);
 	}
 	(void) close(fds[1]); /* a socket */
@@ -160,26 +189,45 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid)
 	(void) mprotect(space, SPACE_BYTES, PROT_READ); /* or it is writable, which hurts nobody */
 }
 
+static struct answer ask(struct sw_dwo_reader *reader, bool opens, const char *path,
+			 int64_t wait_ms)
+{
+	struct pollfd p = {.fd = reader->fd, .events = POLLIN};
+	struct question q = {.opens = opens};
+	struct answer a = {0};
+	size_t length = strlen(path), bytes = offsetof(struct question, path) + length;
+	if (reader->fd < 0 || length == 0 || length >= sizeof(q.path))
+		return a;
+	memcpy(q.path, path, length);
+	if (write(reader->fd, &q, bytes) != (ssize_t) bytes)
+		return a;
+	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
+	    read(reader->fd, &a, sizeof(a)) != sizeof(a) || a.size > SPACE_BYTES) {
+		/* A late answer would be taken for that to the next question. */
+		sw_close_p(&reader->fd);
+		return (struct answer){0};
+	}
+	return a;
+}
+
 size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, const void **ret)
 {
 	struct sw_dwo_reader *reader = arg;
-	struct pollfd p = {.fd = reader->fd, .events = POLLIN};
-	uint64_t size = 0;
-	size_t length = strlen(path);
 	int64_t wait_ms = WAIT_MAX_MS;
-	if (reader->fd < 0 || length == 0 || length >= PATH_MAX ||
-	    write(reader->fd, path, length) != (ssize_t) length)
-		return 0;
 	if (deadline_ns != 0 && (deadline_ns - sw_clock_ns()) / NS_PER_MS < wait_ms)
 		wait_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
-	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
-	    read(reader->fd, &size, sizeof(size)) != sizeof(size) || size > SPACE_BYTES) {
-		/* A late answer would be taken for that to the next question. */
-		sw_close_p(&reader->fd);
-		return 0;
-	}
-	*ret = reader->space;
-	return (size_t) size;
+	size_t size = ask(reader, false, path, wait_ms).size;
+	if (size > 0)
+		*ret = reader->space;
+	return size;
+}
+
+/* A file that has an open descriptor keeps its inode's number. */
+bool sw_dwo_reader_opens(void *arg, const char *path, int fd)
+{
+	struct stat st;
+	struct answer a = ask(arg, true, path, WAIT_OPEN_MS);
+	return a.inode != 0 && fstat(fd, &st) == 0 && a.device == st.st_dev && a.inode == st.st_ino;
 }
 
 void sw_dwo_reader_end(struct sw_dwo_reader *reader)

@@ -16,6 +16,9 @@
  * is. It follows no symbolic link of a file, and of directories those of root and of that user. Its
  * bytes come through shared memory: a file system that does not answer costs the time limit, and
  * descriptors need not be received.
+ *
+ * A process that may open more than that user also asks it whether the user may read a file that is open already: the
+ * child opens the same path, and the two are compared by device and inode.
  */
 struct sw_dwo_reader {
 	int fd;               /* owned; -EBADF: there is no child, or it did not answer */
@@ -34,10 +37,18 @@ bool sw_dwo_may_be_named(int fd);
  * .dwo files. */
 bool sw_dwo_is_of_distribution(const char *path);
 
-/* Without a child nothing is read, which is no error. uid, gid: of the process. */
-void sw_dwo_reader_start(struct sw_dwo_reader *reader, uid_t uid, gid_t gid);
+struct sw_dwo_reader_user {
+	uid_t uid; /* of the process */
+	gid_t gid;
+	bool opens; /* it also answers sw_dwo_reader_opens(), which tells whether there is a file of any name */
+};
+
+/* Without a child nothing is read, which is no error. */
+void sw_dwo_reader_start(struct sw_dwo_reader *reader, const struct sw_dwo_reader_user *user);
 /* As struct sw_symbolize_options says of dwo_read. */
 size_t sw_dwo_reader_read(void *reader, const char *path, int64_t deadline_ns, const void **ret);
+/* As struct sw_symbolize_options says of may_read. */
+bool sw_dwo_reader_opens(void *reader, const char *path, int fd);
 /* End the reader, which ends by itself when we do, too. */
 void sw_dwo_reader_end(struct sw_dwo_reader *reader);
 

@@ -103,7 +103,9 @@ static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
 {
 	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
 	    may_have_dwo(snap))
-		sw_dwo_reader_start(&c->dwo_reader, snap->process.uid, snap->process.gid);
+		sw_dwo_reader_start(&c->dwo_reader,
+				    &(struct sw_dwo_reader_user){.uid = snap->process.uid,
+								 .gid = snap->process.gid});
 }
 
 static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)

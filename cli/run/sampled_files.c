@@ -49,12 +49,16 @@ void sw_sampled_files_use(const struct sw_options *options, struct sw_symbolize_
 		return;
 	symbolize->dwo_read = sw_dwo_reader_read;
 	symbolize->dwo_arg = &files.reader;
+	symbolize->may_read = sw_dwo_reader_opens;
+	symbolize->may_read_arg = &files.reader;
 }
 
 void sw_sampled_files_begin(const struct sw_options *options)
 {
 	bool one = files.known && !files.several;
-	if (options->symbolize.level == SW_SYMBOLS_LINES && files.reader.fd < 0)
-		sw_dwo_reader_start(&files.reader, one ? files.uid : NOBODY,
-				    one ? files.gid : NOBODY);
+	const struct sw_dwo_reader_user user = {.uid = one ? files.uid : NOBODY,
+						.gid = one ? files.gid : NOBODY,
+						.opens = true};
+	if (options->symbolize.level != SW_SYMBOLS_NONE && files.reader.fd < 0)
+		sw_dwo_reader_start(&files.reader, &user);
 }

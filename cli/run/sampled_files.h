@@ -5,8 +5,9 @@
 #include "common/options.h"
 
 /*
- * .dwo files, for commands that parse between captures: they may read all files, so those whose names a process
- * chose are read by a child with the permissions of that process's user (common/dwo_reader.h). There is one child
+ * Debug files, for commands that parse between captures: they may read all files. .dwo files, whose names a process
+ * chose, are read by a child with the permissions of that process's user (common/dwo_reader.h); of the files beside a
+ * program (NAME.debug, .debug/NAME, NAME.dwp) it says whether that user may read them. There is one child
  * for the command. Where it samples processes of several users, or of any, the permissions are those of nobody.
  */
 

@@ -59,7 +59,7 @@ static void allow_opened(struct paths *p, int fd)
 
 /*
  * The file NAMESUFFIX, or all below the directory of that name, beside a module. A debug file that is a link is not
- * opened (sw_image_map_plain()): what is opened here is what Landlock is told of.
+ * opened (sw_image_map_beside()): what is opened here is what Landlock is told of.
  */
 static void allow_name(struct paths *p, const char *name, size_t length, const char *suffix)
 {

@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "dwarf/deadline.h"
 #include "errors.h"
+#include "provider.h"
 #include "symbolizer.h"
 #include "symtab.h"
 
@@ -81,6 +82,13 @@ int sw_symbolizer_functions(struct sw_symbolizer *s, struct sw_module *module,
 						    .symbols_max = SYMBOLS_MAX,
 						    .each = each,
 						    .arg = arg};
+	const struct sw_request request = {
+		.debug_dir = o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
+		.local = sw_context_local(s->ctx),
+		.search = s->search,
+		.deadline_ns = o->deadline_ns,
+		.options = o,
+	};
 	struct sw_unit *unit = sw_symbolizer_unit(s, module);
 	struct sw_symtab table;
 	size_t n = 0;
@@ -93,11 +101,7 @@ int sw_symbolizer_functions(struct sw_symbolizer *s, struct sw_module *module,
 	if (r == 0 && elf != NULL && sw_symtab_find(elf, SHT_DYNSYM, SW_SOURCE_DYNSYM, &table))
 		r = sw_function_table_list(&listing, &table, &n, err);
 	const struct sw_debugfile *file =
-		r == 0 && elf != NULL
-			? sw_unit_debugfile(unit, sw_context_local(s->ctx),
-					    o->debug_dir != NULL ? o->debug_dir : SW_DEBUG_DIR,
-					    s->search)
-			: NULL;
+		r == 0 && elf != NULL ? sw_unit_debugfile(unit, &request) : NULL;
 	if (file != NULL && sw_symtab_find(&file->elf, SHT_SYMTAB, SW_SOURCE_DEBUGFILE, &table))
 		r = sw_function_table_list(&listing, &table, &n, err);
 	if (r == 0)

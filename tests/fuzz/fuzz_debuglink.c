@@ -9,6 +9,7 @@
 #include "debugfile.h"
 #include "elf_make.h"
 #include "lay_over.h"
+#include "provider.h"
 #include "snapshot/module.h"
 
 #include <fcntl.h>
@@ -97,7 +98,8 @@ static void look(void)
 	check(sw_context_module_file(ctx, SW_MODULE_ELF, program, false, fd, &st, &module) == 0);
 	struct sw_unit unit = {.module = module, .kind = 1 << SW_MODULE_ELF, .elf_tried = true};
 	unit.is_elf = sw_elf_init(&unit.elf, (struct sw_bytes){main_file.bytes, main_file.size});
-	const struct sw_debugfile *found = sw_unit_debugfile(&unit, NULL, directory, NULL);
+	const struct sw_request request = {.debug_dir = directory};
+	const struct sw_debugfile *found = sw_unit_debugfile(&unit, &request);
 	if (found != NULL) {
 		struct sw_bytes f = found->image.bytes;
 		bool is_debug = f.size == debug_file.size && memcmp(f.data, changed, f.size) == 0;

@@ -145,44 +145,70 @@ def debug_file_in_private(tap):
 SPLIT = """
 #include <stdio.h>
 #include <unistd.h>
-static inline __attribute__((always_inline)) int inner(int *n) { usleep(1000); return n[0]; }
-__attribute__((noinline)) int outer(int *n) { int sum = 0; for (;;) sum += inner(n); return sum; }
-int main(void) { int n[1] = {1}; puts("ready"); fflush(stdout); return outer(n); }
+static inline __attribute__((always_inline)) int INNER(int *n) { usleep(1000); return n[0]; }
+__attribute__((noinline)) int OUTER(int *n) { int sum = 0; for (;;) sum += INNER(n); return sum; }
+int main(void) { int n[1] = {1}; puts("ready"); fflush(stdout); return OUTER(n); }
 """
+# Each program: a name that its debug file alone has, and that file.
+SPLIT_FILES = {"split": ("inner_split", "objects/split.dwo"), "packed": ("inner_packed", "packed.dwp"),
+               "plain": ("outer_plain", "plain.debug"), "below": ("outer_below", ".debug/below.debug")}
+
+
+def split_programs(directory):
+    """Programs with their debug information in another file, which are all called other names."""
+    objects = os.path.join(directory, "objects")
+    os.mkdir(objects)
+    os.mkdir(os.path.join(directory, ".debug"))
+    with open(os.path.join(objects, "split.c"), "w") as file:
+        file.write(SPLIT)
+    for name, (_, debug) in SPLIT_FILES.items():
+        stripped, debug = debug.endswith(".debug"), os.path.join(directory, debug)
+        path, split = f"../{name}", [] if stripped else ["-gsplit-dwarf"]
+        commands = [["gcc", "-O2", "-g", "-gdwarf-4", *split, "-D_GNU_SOURCE", f"-DINNER=inner_{name}",
+                     f"-DOUTER=outer_{name}", "-c", "split.c", "-o", f"{name}.o"],
+                    ["gcc", "-o", path, f"{name}.o"]]
+        if name == "packed":
+            commands += [["dwp", "-e", path, "-o", debug], ["rm", f"{name}.dwo"]]
+        elif stripped:
+            commands += [["objcopy", "--only-keep-debug", path, debug],
+                         ["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", path]]
+        for command in commands:
+            subprocess.run(command, cwd=objects, check=True)
+    os.chmod(directory, 0o755)
 
 
 def split_file_in_private(tap):
-    """A program of another user names a .dwo file of root: no command reads it, also those that keep the capability to
-    read all files, and all do when that user may read it, too."""
-    if os.geteuid() != 0 or not tool("gcc"):
-        tap.skip("a private .dwo file", "not root, or no gcc", Tap.ROOT)
+    """Debug files of root beside a program of another user, and a .dwo file that it names: no command reads them, also
+    those that keep the capability to read all files. All do when that user may read them, and alone looks at its own."""
+    if os.geteuid() != 0 or not all(map(tool, ("gcc", "objcopy", "dwp"))):
+        tap.skip("private debug files", "not root, no gcc or binutils", Tap.ROOT)
         return
-    nobody = pwd.getpwnam("nobody").pw_uid
-    with tempfile.TemporaryDirectory() as directory:
-        objects = os.path.join(directory, "objects")
-        os.mkdir(objects)
-        os.chmod(directory, 0o755)
-        with open(os.path.join(objects, "split.c"), "w") as file:
-            file.write(SPLIT)
-        for command in (["gcc", "-O2", "-g", "-gsplit-dwarf", "-D_GNU_SOURCE", "-c", "split.c"],
-                        ["gcc", "-o", "../split", "split.o"]):
-            subprocess.run(command, cwd=objects, check=True)
-        with Target(None, path=os.path.join(directory, "split"), user=nobody, group=nobody, extra_groups=[]) as target, \
-                Target("threads", 1, 5) as roots:
-            seconds = ("--via", "direct", "--duration", "1", "--format", "folded")
-            ways = {"dump": ("dump", "--via", "direct", target.pid),
-                    "--burst": ("dump", "--via", "direct", "--burst", "2,20", target.pid),
-                    "sample": ("sample", *seconds, target.pid),
-                    "sample of two users": ("sample", *seconds, target.pid, roots.pid)}
-            if not iterator_refused():
-                ways["on"] = ("on", "syscall:clock_nanosleep", "--duration", "1", target.pid)
-            for mode, wanted in ((0o700, False), (0o755, True)):
-                os.chmod(objects, mode)
-                for name, words in ways.items():
-                    run = subprocess.run([SNAPWALK, *map(str, words)], capture_output=True, text=True)
-                    tap.check("outer" in run.stdout and ("inner" in run.stdout) == wanted,
-                              f"{name}: a .dwo file that the user may {'' if wanted else 'not '}read",
-                              (run.returncode, run.stdout, run.stderr))
+    user = pwd.getpwnam("daemon").pw_uid
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory())
+        split_programs(directory)
+        roots = stack.enter_context(Target("threads", 1, 5))
+        pids = {name: stack.enter_context(Target(None, path=os.path.join(directory, name), user=user, group=user,
+                                                 extra_groups=[])).pid for name in SPLIT_FILES}
+        seconds = ("--via", "direct", "--duration", "1", "--format", "folded")
+        ways = {"dump": ("dump", "--via", "direct", *pids.values()),
+                "--burst": ("dump", "--via", "direct", "--burst", "2,20", *pids.values()),
+                "sample": ("sample", *seconds, *pids.values()),
+                "sample of two users": ("sample", *seconds, *pids.values(), roots.pid),
+                "top": ("top", "--interval", "100", "--count", "2", pids["plain"])}
+        if not iterator_refused():
+            ways["on"] = ("on", "syscall:clock_nanosleep", "--duration", "1", pids["packed"])
+        for owner in (0, user):
+            for _, debug in SPLIT_FILES.values():
+                os.chown(os.path.join(directory, debug), owner, owner)
+                os.chmod(os.path.join(directory, debug), 0o600)
+            for way, words in ways.items():
+                run = subprocess.run([SNAPWALK, *map(str, words)], capture_output=True, text=True)
+                looked = [name for name in SPLIT_FILES if pids[name] in words]
+                wanted = looked if owner == user and "two" not in way else []
+                tap.equal([name for name in looked if SPLIT_FILES[name][0] in run.stdout], wanted,
+                          f"{way}: debug files of {'root' if owner == 0 else 'their user'}, mode 0600")
+                tap.check(run.returncode in (0, 3) and run.stdout, f"... and {way} works", (run.returncode, run.stderr))
 
 
 def without_caps(tap, status, uid, what, caps=0):

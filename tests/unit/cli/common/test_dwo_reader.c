@@ -99,7 +99,7 @@ TEST(regular_files_of_that_name_are_read)
 	file_make("b.dwo", "something else");
 	file_make("c.elf", "\177ELF and more");
 	assert_int_equal(mkfifo(path_of("d.dwo"), 0600), 0);
-	sw_dwo_reader_start(&reader, getuid(), getgid());
+	sw_dwo_reader_start(&reader, &(struct sw_dwo_reader_user){getuid(), getgid(), true});
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("b.dwo"), 0, &bytes), 0);
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("c.elf"), 0, &bytes), 0);
 	assert_int_equal(sw_dwo_reader_read(&reader, path_of("d.dwo"), 0, &bytes), 0);
@@ -109,13 +109,45 @@ TEST(regular_files_of_that_name_are_read)
 	sw_dwo_reader_end(&reader);
 }
 
+/* The user's permissions are those of the test itself, or of an id that owns nothing, as root alone may take another. */
+TEST(a_file_is_compared_with_what_the_user_opens)
+{
+	const bool is_root = geteuid() == 0;
+	const struct sw_dwo_reader_user user = {is_root ? 4001 : getuid(),
+						is_root ? 4001 : getgid(), true};
+	struct sw_dwo_reader reader;
+	assert_int_equal(chmod(directory, 0755), 0);
+	file_make("open", "one");
+	file_make("closed", "two");
+	assert_int_equal(chmod(path_of("closed"), 0), 0);
+	sw_cleanup(sw_close_p) int one = open(path_of("open"), O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int two = open(path_of("closed"), O_PATH | O_CLOEXEC);
+	sw_cleanup(sw_close_p) int fifo = open(path_of("d.dwo"), O_PATH | O_CLOEXEC);
+	assert_true(one >= 0 && two >= 0 && fifo >= 0);
+	sw_dwo_reader_start(&reader, &user);
+	assert_true(sw_dwo_reader_opens(&reader, path_of("open"), one));
+	assert_false(sw_dwo_reader_opens(&reader, path_of("closed"), two));
+	/* Another file than the one that the path leads to. */
+	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), two));
+	assert_false(sw_dwo_reader_opens(&reader, path_of("none"), one));
+	assert_false(sw_dwo_reader_opens(&reader, path_of("d.dwo"), fifo));
+	assert_true(sw_dwo_reader_opens(&reader, path_of("open"), one));
+	sw_dwo_reader_end(&reader);
+	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), one));
+	/* A child for a dump tells nothing of files. */
+	sw_dwo_reader_start(&reader,
+			    &(struct sw_dwo_reader_user){.uid = user.uid, .gid = user.gid});
+	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), one));
+	sw_dwo_reader_end(&reader);
+}
+
 /* A reader that did not answer is asked no more: its answer would be that to the question
  * before. */
 TEST(after_no_answer_it_is_not_asked)
 {
 	struct sw_dwo_reader reader;
 	const void *bytes = NULL;
-	sw_dwo_reader_start(&reader, getuid(), getgid());
+	sw_dwo_reader_start(&reader, &(struct sw_dwo_reader_user){getuid(), getgid(), true});
 	int fd = reader.fd;
 	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
 		(void) sw_dwo_reader_read(&reader, path_of("a.dwo"), LONG_AGO_NS, &bytes);
