@@ -6,8 +6,6 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 
-enum { X32_CALL_BIT = 0x40000000 }; /* __X32_SYSCALL_BIT of asm/unistd.h */
-
 #ifndef __x86_64__
 #error "the filters know one machine: give its AUDIT_ARCH_"
 #endif
@@ -34,6 +32,8 @@ static void jump(struct sw_filter *f, uint16_t compare, uint32_t value, uint8_t 
 
 static void answer(struct sw_filter *f, uint32_t action)
 {
+	if (f->traps && action == SECCOMP_RET_KILL_PROCESS)
+		action = SECCOMP_RET_TRAP;
 	append(f, (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, action));
 }
 
@@ -43,7 +43,7 @@ void sw_filter_begin(struct sw_filter *f)
 	jump(f, BPF_JEQ, AUDIT_ARCH_X86_64, 1, 0);
 	answer(f, SECCOMP_RET_KILL_PROCESS);
 	load(f, offsetof(struct seccomp_data, nr));
-	jump(f, BPF_JGE, X32_CALL_BIT, 0, 1);
+	jump(f, BPF_JGE, SW_FILTER_X32_BIT, 0, 1);
 	answer(f, SECCOMP_RET_KILL_PROCESS);
 }
 

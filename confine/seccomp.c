@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 /* Nothing of ours asks for these: who does is not us any more. All other calls that are not listed
  * fail with EPERM, as libraries try things that they can do without. */
@@ -79,6 +80,8 @@ static const uint32_t program_refused[] = {
 /* The number that follows the last call of Linux 6.1. */
 enum { FIRST_UNKNOWN_CALL = 451 };
 
+enum { BY_FILTER = 1 }; /* SYS_SECCOMP of asm-generic/siginfo.h, which libc's headers lack */
+
 /* SW_SECCOMP_FILES */
 static const uint32_t file_calls[] = {
 	SYS_mkdirat, SYS_mkdir, SYS_renameat2,       SYS_renameat,  SYS_rename,   SYS_unlinkat,
@@ -115,6 +118,7 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 						     .action = SECCOMP_RET_ALLOW};
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
+	f.traps = (more & SW_SECCOMP_TRAPS) != 0 && (more & SW_SECCOMP_CAPTURE) == 0;
 	if (more & SW_SECCOMP_CAPTURE)
 		sw_calls_add_capture(&f);
 	if (more & SW_SECCOMP_PROCESSES)
@@ -132,6 +136,32 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	sw_filter_add_group(&f, &deadly);
 	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
 	return r < 0 ? r : sw_filter_enter(&f, err);
+}
+
+static void (*trap_say)(int call);
+
+/* Another process may have sent the signal. */
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	int call = info->si_code == BY_FILTER ? info->si_syscall : 0;
+	(void) context;
+	if (info->si_code == BY_FILTER)
+		trap_say(call);
+	/* A number of x32 kills in each filter, whatever handles signals. */
+	(void) syscall((long) (SW_FILTER_X32_BIT | (unsigned) call));
+	(void) raise(number); /* no filter is there yet */
+}
+
+void sw_seccomp_trap(void (*say)(int call))
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESETHAND};
+	sigset_t one;
+	trap_say = say;
+	(void) sigfillset(&action.sa_mask); /* fail only for bad numbers */
+	(void) sigaction(SIGSYS, &action, NULL);
+	(void) sigemptyset(&one);
+	(void) sigaddset(&one, SIGSYS);
+	(void) sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
 int sw_seccomp_program(struct sw_error *err)

@@ -234,7 +234,7 @@ void sw_complain(const char *about, const char *message, const char *code, const
 		complain_plainly(about, without_about(message, about), code, remedy);
 }
 
-void sw_complain_for(const char *about, const char *message, const char *code, unsigned causes)
+void sw_complain_for(const char *about, const char *message, const char *code, uint64_t causes)
 {
 	sw_complain(about, message, code, sw_remedy(code, causes));
 }
@@ -265,7 +265,7 @@ static bool is_file(const char *about)
 static const char *remedy_of(const char *about, const struct sw_error *err)
 {
 	bool file = is_file(about);
-	unsigned causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
+	uint64_t causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
 	char by_filter[32]; /* as sw_apart_finish() says it */
 	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
 	if (strstr(err->message, by_filter) != NULL)
@@ -311,7 +311,7 @@ static unsigned cause_of(const struct sw_report_warning *w)
 									     : 0);
 }
 
-void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
+void sw_complain_warnings(const char *about, const struct sw_report *report, uint64_t causes,
 			  bool all)
 {
 	causes |= limit_was_reached(report) ? 0 : SW_SAID_OF_UNREAD;

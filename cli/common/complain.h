@@ -5,6 +5,7 @@
 #include <snapwalk/protocol.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct sw_text;
@@ -31,7 +32,7 @@ bool sw_complains_as_json(void);
  * line, without remedy where it is "". */
 void sw_complain(const char *about, const char *message, const char *code, const char *remedy);
 /* The same with the advice that the table has for the code and its causes, SW_SAID_*. */
-void sw_complain_for(const char *about, const char *message, const char *code, unsigned causes);
+void sw_complain_for(const char *about, const char *message, const char *code, uint64_t causes);
 /* Appends that line. ret->failed: there is no memory for it. */
 void sw_complain_line(struct sw_text *ret, const char *about, const char *message, const char *code,
 		      const char *remedy);
@@ -47,7 +48,7 @@ __attribute__((format(printf, 3, 4))) void sw_say(const char *about, const char 
 /* The same as sw_complain() for an error, with its remedy; returns its exit status. */
 int sw_complain_error(const char *about, const struct sw_error *err);
 /* The warnings of a dump, the first few; all of them when asked to. causes: SW_SAID_*. */
-void sw_complain_warnings(const char *about, const struct sw_report *report, unsigned causes,
+void sw_complain_warnings(const char *about, const struct sw_report *report, uint64_t causes,
 			  bool all);
 
 /* The circumstances that decide which advice can be followed. */
@@ -85,10 +86,12 @@ enum {
 	SW_SAID_OF_CONDITIONS = 1 << 28, /* an event that may have conditions */
 	SW_SAID_OF_DIRECTORY = 1 << 29,  /* what is no directory, where one is wanted */
 	SW_SAID_OF_CODE = 1 << 30,       /* code that cannot be probed, or has no events */
+	SW_SAID_OF_TRAP = 1LL << 31,     /* that process is the one that says it, */
+	SW_SAID_OF_SANDBOX = 1LL << 32,  /* whose command has --no-sandbox */
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.
  * Static. */
-const char *sw_remedy(const char *wire, unsigned causes);
+const char *sw_remedy(const char *wire, uint64_t causes);
 
 #endif

@@ -41,12 +41,14 @@ enum {
 	CONDITIONS = SW_SAID_OF_CONDITIONS,
 	DIRECTORY = SW_SAID_OF_DIRECTORY,
 	CODE = SW_SAID_OF_CODE,
+	TRAP = SW_SAID_OF_TRAP,
+	SANDBOX = SW_SAID_OF_SANDBOX,
 };
 
 /* The first row of a word counts whose causes are all there; the last one has none. */
 static const struct {
 	const char *wire;
-	unsigned causes; /* SW_SAID_* */
+	uint64_t causes; /* SW_SAID_* */
 	const char *remedy;
 } remedies[] = {
 	/* errors */
@@ -102,6 +104,11 @@ static const struct {
 	{"unsupported", PAIRS, "the lines above say which pairs are not, and why"},
 	{"unsupported", PROFILE, "samples, a time and the labels of 'snapwalk sample' are read"},
 	{"unsupported", 0, "see CAVEATS in snapwalk(1) for what is supported"},
+	{"internal", TRAP | SANDBOX,
+	 "please report it with the command, its output and 'snapwalk --version'; until then, "
+	 "--no-sandbox where you trust what is read"},
+	{"internal", TRAP,
+	 "please report it with the command, its output and 'snapwalk --version'"},
 	{"internal", FILTER,
 	 "please report it with the command, its output and the line of 'journalctl -k' with "
 	 "type=1326"},
@@ -175,7 +182,7 @@ static const struct {
 	{"capture_incomplete", 0, "try again, or allow more with --max-stop"},
 };
 
-const char *sw_remedy(const char *wire, unsigned causes)
+const char *sw_remedy(const char *wire, uint64_t causes)
 {
 	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++)
 		if (strcmp(remedies[i].wire, wire) == 0 && (remedies[i].causes & ~causes) == 0)

@@ -84,7 +84,7 @@ static int say_none(const char *word)
 {
 	struct sw_error err = {.code = SW_E_NOT_FOUND};
 	char message[96] = "there is no such dump, or it is not for you";
-	unsigned causes = SW_SAID_OF_KEPT;
+	uint64_t causes = SW_SAID_OF_KEPT;
 	if (strcmp(word, "latest") == 0 || pid_of(word) > 0) {
 		(void) snprintf(message, sizeof(message),
 				"the daemon keeps no dump%s that you may see",

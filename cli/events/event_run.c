@@ -506,7 +506,7 @@ static void lost_say(const struct sw_event_run *run)
 	const struct {
 		uint64_t n;
 		const char *what;
-		unsigned causes;
+		uint64_t causes;
 	} figures[] = {
 		{run->n_lost, "events were lost, as they came faster than they were read",
 		 conditions_of(run)},

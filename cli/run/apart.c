@@ -22,6 +22,13 @@
 
 enum { READ_BYTES = 65536, NS_PER_MS = 1000000 };
 
+static bool is_child;
+
+bool sw_apart_is_child(void)
+{
+	return is_child;
+}
+
 int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *arg,
 		   struct sw_error *err)
 {
@@ -34,6 +41,7 @@ int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *a
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
 		sw_urgent_child();
+		is_child = true;
 		_exit(getppid() == parent ? work(arg, fds[1]) : 0);
 	}
 	(void) close(fds[1]);

@@ -6,6 +6,7 @@
 
 #include "text.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,6 +31,9 @@ int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_statu
  * more than max_bytes. Also -SW_E_TIMEOUT, -SW_E_LIMIT. */
 int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
 			   struct sw_text *text, int *ret_status, struct sw_error *err);
+
+/* Whether this is such a child, whose end the parent sees and speaks of. */
+bool sw_apart_is_child(void);
 
 /* In the child, before it parses: closes and unmaps what it has of the parent's BPF programs, maps and perf events.
  * -SW_E_IO. */

@@ -197,7 +197,7 @@ static int put(struct sw_delivery *d, const char *text, size_t size, struct sw_e
 }
 
 /* Dumps that are shown or compared were made before, as core files were. */
-static unsigned causes_of(const struct sw_options *o)
+static uint64_t causes_of(const struct sw_options *o)
 {
 	bool live = o->n_wants > 0 && o->wants[0].kind != SW_WANT_CORE &&
 		    o->wants[0].kind != SW_WANT_FIXTURE;
@@ -256,7 +256,7 @@ int sw_delivery_put(struct sw_delivery *d, const char *about, const struct sw_re
 static bool check_profile(const struct sw_delivery *d, const char *about)
 {
 	const char *message = NULL;
-	unsigned causes = 0;
+	uint64_t causes = 0;
 	enum sw_profile_format format = d->options->profile_format;
 	if (is_filtered(d->options)) {
 		message = "it is a profile: --state, --function and --thread are for dumps";

@@ -54,7 +54,7 @@ static int64_t fetch_end_ns(const struct sw_options *o, int64_t deadline_ns)
 				: deadline_ns - (int64_t) o->timeout_ms * NS_PER_MS / FOR_OTHERS;
 }
 
-static int refuse(const char *about, const char *message, unsigned causes)
+static int refuse(const char *about, const char *message, uint64_t causes)
 {
 	sw_complain_for(about, message, "usage", causes);
 	return SW_STATUS_USAGE;

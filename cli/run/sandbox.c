@@ -5,6 +5,7 @@
 #include "errors.h"
 #include "run/keep.h"
 #include "run/sampled_files.h"
+#include "run/trapped.h"
 
 #include <confine/caps.h>
 #include <confine/landlock.h>
@@ -152,8 +153,8 @@ struct owner {
 };
 
 /* p: NULL: without Landlock. owner: NULL: our own permissions. */
-static int give_up(uint64_t caps, struct paths *p, const struct owner *owner, unsigned calls,
-		   struct sw_error *err)
+static int give_up(const struct sw_options *options, uint64_t caps, struct paths *p,
+		   const struct owner *owner, unsigned calls, struct sw_error *err)
 {
 	tzset(); /* reads a file */
 #ifdef __SANITIZE_ADDRESS__
@@ -170,9 +171,11 @@ static int give_up(uint64_t caps, struct paths *p, const struct owner *owner, un
 	if (r >= 0)
 		r = sw_caps_keep(caps, err);
 #ifdef __SANITIZE_ADDRESS__
-	(void) calls; /* its check for leaks clones a thread that traces this one */
+	(void) options, (void) calls; /* its check for leaks clones a thread that traces this one */
 	return r < 0 ? r : 0;
 #else
+	if (r >= 0 && (calls & SW_SECCOMP_CAPTURE) == 0)
+		calls |= sw_trapped_begin(options);
 	return r < 0 ? r : sw_seccomp_parser(calls, err);
 #endif
 }
@@ -214,7 +217,8 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 	allow_debug_files(&p, options, snap);
 	const struct owner owner = {.uid = snap->process.uid, .gid = snap->process.gid};
 	/* The snapshot that is kept is ours. */
-	return give_up(0, &p, options->keep != NULL ? NULL : &owner, calls_of(options), err);
+	return give_up(options, 0, &p, options->keep != NULL ? NULL : &owner, calls_of(options),
+		       err);
 }
 
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,
@@ -233,7 +237,7 @@ int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_sub
 	 * without capabilities. A fixture has its modules itself. */
 	bool anywhere = found && subject->kind == SW_WANT_CORE && owner.uid == geteuid();
 	allow(&p, "/", SW_LANDLOCK_LIST);
-	return give_up(anywhere ? read_caps : 0, &p, &owner, SW_SECCOMP_TERMINAL, err);
+	return give_up(options, anywhere ? read_caps : 0, &p, &owner, SW_SECCOMP_TERMINAL, err);
 }
 
 /* The capabilities for a capture: the files that a process has mapped are opened below /proc,
@@ -250,8 +254,8 @@ static int enter_capturing(const struct sw_options *options, unsigned more, stru
 		return r;
 	sw_sampled_files_begin(options);
 	sw_caps_allow_realtime();
-	return give_up(capture_caps, NULL, NULL, SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | more,
-		       err);
+	return give_up(options, capture_caps, NULL, NULL,
+		       SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | more, err);
 }
 
 int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *err)
@@ -260,7 +264,7 @@ int sw_sandbox_enter_naming(const struct sw_options *options, struct sw_error *e
 	if (is_off(options))
 		return 0;
 	allow(&p, "/", SW_LANDLOCK_LIST);
-	return give_up(0, &p, NULL, SW_SECCOMP_TERMINAL, err);
+	return give_up(options, 0, &p, NULL, SW_SECCOMP_TERMINAL, err);
 }
 
 int sw_sandbox_enter_capturing(const struct sw_options *options, bool screen, struct sw_error *err)
@@ -276,7 +280,7 @@ int sw_sandbox_enter_sampling_host(const struct sw_options *options, struct sw_e
 int sw_sandbox_enter_parsing(const struct sw_options *options, struct sw_error *err)
 {
 	struct paths none = {.directory_fd = -EBADF};
-	return is_off(options) ? 0 : give_up(0, &none, NULL, SW_SECCOMP_TERMINAL, err);
+	return is_off(options) ? 0 : give_up(options, 0, &none, NULL, SW_SECCOMP_TERMINAL, err);
 }
 
 int sw_sandbox_entrust(const struct sw_options *options, struct sw_output *output,

@@ -184,6 +184,20 @@ static void call_parse(char *text, uint64_t at, uint8_t *bytes, uint64_t numbers
 	}
 }
 
+/* A process that handles the signal of a trapped call makes calls of its own until it ends. */
+static int trapped_end(pid_t tid)
+{
+	int status, number = SIGSYS;
+	do {
+		if (ptrace(PTRACE_CONT, tid, 0, number) < 0)
+			fail("PTRACE_CONT");
+		if (waitpid(tid, &status, __WALL) != tid)
+			fail("waitpid");
+		number = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
+	} while (WIFSTOPPED(status));
+	return status;
+}
+
 /* False: it has died. */
 static bool step(pid_t tid, long number)
 {
@@ -192,6 +206,8 @@ static bool step(pid_t tid, long number)
 		fail("PTRACE_SYSCALL");
 	if (waitpid(tid, &status, __WALL) != tid)
 		fail("waitpid");
+	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSYS)
+		status = trapped_end(tid);
 	if (WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80))
 		return true;
 	if (WIFSTOPPED(status))

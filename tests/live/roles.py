@@ -4,7 +4,7 @@
     table = Table()                        # of tests/unit/daemon/sandbox/filters.txt
     for process in entered(command):       # each time that a process has entered a filter
         table.role_of(process)             # the roles of its filters: the columns that these have
-    table.wanted("sample", SYS["fcntl"], (0, F_SETOWN, 1))   # "+", "-", "KILL" or "ENOSYS"
+    table.wanted("sample", SYS["fcntl"], (0, F_SETOWN, 1))   # "+", "-", "KILL", "TRAP" or "ENOSYS"
 """
 import functools
 import os
@@ -19,7 +19,8 @@ FILTERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../unit/daem
 X86_64, I386, X32_BIT = 0xC000003E, 0x40000003, 0x40000000
 UNKNOWN_CALL = 9999
 LOAD, LOAD_ARCH, LOAD_NUMBER, AND, JEQ, JGE, RETURN = 0x20, 4, 0, 0x54, 0x15, 0x35, 0x06
-ACTIONS = {0x7FFF0000: "+", 0x80000000: "KILL", 0x50001: "-", 0x50026: "ENOSYS"}
+ACTIONS = {0x7FFF0000: "+", 0x80000000: "KILL", 0x30000: "TRAP", 0x50001: "-", 0x50026: "ENOSYS"}
+DEADLY = ("KILL", "TRAP")  # the strictest one first
 # /usr/include/x86_64-linux-gnu/asm/unistd_64.h; a call that it lacks is not looked at.
 HEADER = "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"
 
@@ -163,7 +164,8 @@ class Table:
         """Returns the result of a call at which several filters look: the kernel takes the strictest one,
         and of equal ones the newest."""
         found = [self.wanted(role, call, arguments) for role in reversed(roles)]
-        return "KILL" if "KILL" in found else next((action for action in found if action != "+"), "+")
+        deadly = next((action for action in DEADLY if action in found), None)
+        return deadly or next((action for action in found if action != "+"), "+")
 
     def wanted(self, role, call, arguments):
         """Returns the result of a call with these arguments."""

@@ -322,6 +322,59 @@ def taken_over_between(tap):
             tap.check("attack: done\n" in run.stderr, f"{name} --no-sandbox: write: done", run.stderr)
 
 
+TRAPPED = 41  # the number of socket(2), which "socket" asks for
+SAID = f"the sandbox ended the command: it does not permit system call {TRAPPED}"
+REPORT = "please report it with the command, its output and 'snapwalk --version'"
+WITHOUT = "; until then, --no-sandbox where you trust what is read"
+
+
+def said_by_itself(tap):
+    """A command that is its own parser says which system call ended it, and ends by SIGSYS all the same; of a child that
+    parses, the command says it."""
+    with Target("named") as target, tempfile.TemporaryDirectory() as directory:
+        dump, fixture = os.path.join(directory, "dump.json"), os.path.join(directory, "fixture")
+        with open(dump, "w") as file:
+            subprocess.run([SNAPWALK, "dump", "--json", str(target.pid)], stdout=file, check=True)
+        subprocess.run([SNAPWALK, "record", "-o", fixture, str(target.pid)], check=True, stdout=subprocess.DEVNULL)
+        ways = [(("dump", target.pid), WITHOUT), (("dump", "--fixture", fixture), WITHOUT),
+                (("dump", "--keep", os.path.join(directory, "kept"), target.pid), WITHOUT),
+                (("show", dump), ""), (("symbolize", dump), WITHOUT), (("diff", dump, dump), WITHOUT)]
+        for words, more in ways:
+            run = attacked(directory, "socket", *words, at="write")
+            tap.equal((run.returncode, run.stderr), (-signal.SIGSYS, f"snapwalk: {SAID} (internal): {REPORT}{more}\n"),
+                      f"{' '.join(map(str, words[:1 + str(words[1]).startswith('-')]))}: says what ended it")
+        run = attacked(directory, "socket", "dump", "--json", target.pid)
+        tap.equal((run.returncode, json.loads(run.stderr)),
+                  (-signal.SIGSYS, {"about": "snapwalk", "code": "internal", "message": SAID, "remedy": REPORT + WITHOUT}),
+                  "dump --json: says it as an object")
+        for words in (("merge", dump, dump), ("dump", target.pid, os.getpid())):
+            run = attacked(directory, "socket", *words, at="write")
+            tap.check("killed by signal 31" in run.stderr and SAID not in run.stderr and run.returncode == 1,
+                      f"{words[0]}: of a child the command alone says it", (run.returncode, run.stderr))
+        unread(tap, target)
+
+
+def unread(tap, target):
+    """Nobody reads what is said: the command ends as soon."""
+    env = {**os.environ, "ATTACK": "socket", "LD_PRELOAD": os.path.join(TARGETS, "attack.so")}
+    for full in (True, False):
+        ours, theirs = os.pipe()
+        if full:
+            os.set_blocking(theirs, False)
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(theirs, bytes(65536))
+            os.set_blocking(theirs, True)
+        else:
+            os.close(ours)
+        run = subprocess.run([SNAPWALK, "dump", str(target.pid)], env=env, stdout=subprocess.DEVNULL, stderr=theirs,
+                             timeout=60)
+        tap.equal(run.returncode, -signal.SIGSYS, f"a pipe that {'is full' if full else 'nobody has'}: ended by SIGSYS")
+        os.close(theirs)
+        if full:
+            os.close(ours)
+
+
 # ---- between captures, seen from outside ---------------------------------------------------------
 
 CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE = 1 << 2, 1 << 19, 1 << 40
@@ -514,6 +567,6 @@ def by_user(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(taken_over, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
+    Tap.main(taken_over, said_by_itself, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
              snapshot_in_place, files_compared, by_user, seen_from_outside, debug_file_elsewhere, debug_file_in_private,
              split_file_in_private, parsed_of_owner)

@@ -21,7 +21,7 @@ import zlib
 from daemon import Daemon
 from gate import Gate
 from harness import SNAPWALK, TARGETS, Tap, Target, snapwalk, state_of, wait_until
-from roles import Process, Table, drive, driver, entered, numbers, results_of
+from roles import DEADLY, Process, Table, drive, driver, entered, numbers, results_of
 
 ALL = os.environ.get("SNAPWALK_ROLES") == "all"
 TRIES = 3
@@ -101,7 +101,8 @@ SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setit
 SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "prctl 0x4", "perf_event_open",
                      "clone 0x11"}
 PERMITTED = {
-    "parser": set(), "dump": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES, "sample": SAMPLES,
+    "parser": set(), "dump": set(), "apart": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES,
+    "keep-apart": FILES, "sample": SAMPLES,
     "top": SAMPLES,
     "host": SAMPLES | {"pidfd_open"},
     "spawner": SPAWNER, "programs": SPAWNER | {"bpf 0x0", "bpf 0x2", "bpf 0x5"},
@@ -134,10 +135,10 @@ def commands(pid, directory):
         (["on", "syscall:nanosleep", "-d", "1", pid], SAMPLED[:2], False),
         # memory has a dozen of probes, which the kernel takes seconds for: test_leaks_memory.py sees that it is confined.
         (["leaks", "--of", "memory" if ALL else "main/recurse", "-d", "1", pid],
-         [("snapwalk", "dump"), *SAMPLED[:2]], False),
+         [("snapwalk", "apart"), *SAMPLED[:2]], False),
         (["show", dump], DUMPED[:1], False),
         (["diff", dump, dump], DUMPED[:1], False),
-        (["merge", dump, dump], DUMPED[:1], False),
+        (["merge", dump, dump], [("snapwalk", "apart")], False),
         (["symbolize", dump], DUMPED, True),
         (["symbolize", "--debuginfod=http://127.0.0.1:9", dump], [*DUMPED, ("snapwalk-fetch", "commands")], True),
         (["verify", pid], DUMPED, False),
@@ -165,13 +166,13 @@ class Calls:
         for call in DANGEROUS:
             word, arguments = filled(call, pid, here)
             action = table.of_all(roles, call[0], arguments)
-            kind = self.permitted if action == "+" else self.deadly if action == "KILL" else self.refused
+            kind = self.permitted if action == "+" else self.deadly if action in DEADLY else self.refused
             kind.append((label(call), word, action))
 
 
 def wanted_of(action):
     """Returns the end of a call by an action of filters.txt, as results_of() has it."""
-    if action == "KILL":
+    if action in DEADLY:
         return "died", SIGSYS
     return "result", -ERRORS[action] if action in ERRORS else -(int(action, 16) & 0xFFFF)
 

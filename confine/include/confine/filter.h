@@ -43,13 +43,17 @@ struct sw_filter_group {
 	uint32_t action;
 };
 
-enum { SW_FILTER_INSTRUCTIONS_MAX = 1536 };
+enum {
+	SW_FILTER_INSTRUCTIONS_MAX = 1536,
+	SW_FILTER_X32_BIT = 0x40000000, /* __X32_SYSCALL_BIT of asm/unistd.h */
+};
 
 /* Zero-initialised is empty. The rule that is added first counts first. */
 struct sw_filter {
 	struct sock_filter program[SW_FILTER_INSTRUCTIONS_MAX];
 	size_t n;
 	bool full;
+	bool traps; /* rules that kill trap instead: sw_seccomp_parser() says what for */
 };
 
 /* The start of each filter: calls of another machine's or of x32's numbers kill. */

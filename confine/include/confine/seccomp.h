@@ -16,11 +16,24 @@ enum {
 	/* Begin to look at processes that were not there before. No other process can be signalled, nor its descriptors
 	 * taken. */
 	SW_SECCOMP_PROCESSES = 16,
+	/* After sw_seccomp_trap(): what would kill it is said first. Has no effect with SW_SECCOMP_CAPTURE, which permits
+	 * changes of signal handlers. */
+	SW_SECCOMP_TRAPS = 32,
 };
 
 /* The calling thread, which must be the only one of its process, parses hostile bytes from now on:
  * what it might be made to do kills it, what it need not do fails with EPERM. */
 int sw_seccomp_parser(unsigned more, struct sw_error *err);
+
+/*
+ * Before the filter is entered: a call that would kill the process is not made, but sends it a SIGSYS, whose handler calls
+ * say() with the number of the call and then ends the process by SIGSYS, with a line of the kernel's log that has this
+ * number and 0x40000000. say() must be async-signal-safe; all signals are blocked meanwhile.
+ *
+ * The filter permits neither a change of the handler nor another thread, and the kernel calls the handler once: a process
+ * that was taken over and comes back from it is killed by its next such call at the latest. SIGSYS that is blocked kills.
+ */
+void sw_seccomp_trap(void (*say)(int call));
 
 /* The same for a process that executes programs which are not ours, and for those: a command of OnDump=, debuginfod-find. What
  * they need not do fails with EPERM; calls newer than Linux 6.1 fail with ENOSYS. */

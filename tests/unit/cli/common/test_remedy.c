@@ -3,6 +3,8 @@
 #include "common/complain.h"
 #include "test.h"
 
+#include <inttypes.h>
+
 TEST(test_every_error_has_a_remedy)
 {
 	static const char *const wires[] = {
@@ -35,7 +37,7 @@ TEST(test_every_end_has_a_remedy)
 static void check_possible(const char *wire)
 {
 	static const struct {
-		unsigned cause;
+		uint64_t cause;
 		const char *words; /* of advice that cannot be followed */
 	} impossible[] = {
 		{SW_SAID_OF_FILE, "--stack-bytes"}, {SW_SAID_OF_FILE, "--max-stop"},
@@ -45,19 +47,22 @@ static void check_possible(const char *wire)
 		{SW_SAID_TO_ROOT, "run as root"},   {SW_SAID_AT_DEEPEST, "--depth"},
 		{SW_SAID_OF_SCAN, "--walk scan"},   {SW_SAID_OF_RESOURCE, "guessed"},
 	};
-	for (unsigned causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++) {
+	/* The cause of a trap is beside any of the first ones; so is whether there is --no-sandbox. */
+	for (uint64_t n = 0; n < SW_SAID_OF_FILTER << 3; n++) {
+		const uint64_t first = n & ((SW_SAID_OF_FILTER << 1) - 1);
+		const uint64_t causes = first | (n - first) / (SW_SAID_OF_FILTER << 1) * SW_SAID_OF_TRAP;
 		const char *remedy = sw_remedy(wire, causes);
 		if (remedy[0] == '\0')
-			fail_msg("%s has no remedy by causes %#x", wire, causes);
+			fail_msg("%s has no remedy by causes %#" PRIx64 "", wire, causes);
 		for (size_t i = 0; i < SW_ARRAY_SIZE(impossible); i++)
 			if ((causes & impossible[i].cause) != 0 &&
 			    strstr(remedy, impossible[i].words) != NULL)
-				fail_msg("%s by causes %#x: '%s' cannot be done", wire, causes,
+				fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire, causes,
 					 remedy);
 		/* A stack is not the only thing that takes memory. */
 		if ((causes & (SW_SAID_AT_MOST | SW_SAID_OF_UNREAD)) != 0 &&
 		    strstr(remedy, "more with --stack-bytes") != NULL)
-			fail_msg("%s by causes %#x: '%s' cannot be done", wire, causes, remedy);
+			fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire, causes, remedy);
 		if (strstr(wire, "memory_unreadable") != NULL &&
 		    strstr(remedy, "try again") != NULL)
 			fail_msg("%s: nothing is read by trying again", wire);
@@ -69,11 +74,11 @@ static const char *const others[] = {"usage",     "invalid",      "lost",
 				     "no_stacks", "thread_ended", "warnings"};
 
 /* Words of advice that help only for these causes. */
-static void check_of_cause(const char *wire, unsigned causes)
+static void check_of_cause(const char *wire, uint64_t causes)
 {
 	static const struct {
 		const char *words;
-		unsigned cause; /* one of them is enough */
+		uint64_t cause; /* one of them is enough */
 	} wanted[] = {
 		{"conditions of the event", SW_SAID_OF_CONDITIONS},
 		{"--limit", SW_SAID_OF_SPACE},
@@ -100,21 +105,21 @@ static void check_of_cause(const char *wire, unsigned causes)
 	const char *remedy = sw_remedy(wire, causes);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
 		if (strstr(remedy, wanted[i].words) != NULL && (causes & wanted[i].cause) == 0)
-			fail_msg("%s by causes %#x: '%s' is for another cause", wire, causes,
+			fail_msg("%s by causes %#" PRIx64 ": '%s' is for another cause", wire, causes,
 				 remedy);
 }
 
 /* Each two of the causes that say which complaint it is, for live processes and files, root and users. */
 static void check_each(const char *wire)
 {
-	static const unsigned circumstances[] = {0, SW_SAID_OF_FILE, SW_SAID_TO_ROOT,
+	static const uint64_t circumstances[] = {0, SW_SAID_OF_FILE, SW_SAID_TO_ROOT,
 						 SW_SAID_OF_FILE | SW_SAID_TO_ROOT,
 						 (SW_SAID_OF_FILTER << 1) - 1};
-	for (unsigned a = 0; a <= SW_SAID_OF_CODE; a = a != 0 ? a << 1 : SW_SAID_OF_FILTER << 1)
-		for (unsigned b = SW_SAID_OF_FILTER << 1; b <= SW_SAID_OF_CODE; b <<= 1)
+	for (uint64_t a = 0; a <= SW_SAID_OF_CODE; a = a != 0 ? a << 1 : SW_SAID_OF_FILTER << 1)
+		for (uint64_t b = SW_SAID_OF_FILTER << 1; b <= SW_SAID_OF_CODE; b <<= 1)
 			for (size_t i = 0; i < SW_ARRAY_SIZE(circumstances); i++)
 				check_of_cause(wire, a | b | circumstances[i]);
-	for (unsigned causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++)
+	for (uint64_t causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++)
 		check_of_cause(wire, causes);
 }
 
@@ -150,7 +155,7 @@ TEST(test_remedies_by_cause)
 {
 	static const struct {
 		const char *wire;
-		unsigned causes;
+		uint64_t causes;
 		const char *remedy;
 	} cases[] = {
 		{"stack_limit", 0, "copy more with --stack-bytes"},
@@ -174,6 +179,11 @@ TEST(test_remedies_by_cause)
 		{"runtime", SW_SAID_OF_RESOURCE, "frames are not concerned: try again to have it"},
 		{"runtime", SW_SAID_OF_RESOURCE | SW_SAID_OF_FILE,
 		 "frames are not concerned, and the file does not have it"},
+		{"internal", SW_SAID_OF_TRAP | SW_SAID_OF_SANDBOX,
+		 "please report it with the command, its output and 'snapwalk --version'; until "
+		 "then, --no-sandbox where you trust what is read"},
+		{"internal", SW_SAID_OF_TRAP,
+		 "please report it with the command, its output and 'snapwalk --version'"},
 		{"internal", SW_SAID_OF_FILTER,
 		 "please report it with the command, its output and the line of 'journalctl -k' "
 		 "with type=1326"},

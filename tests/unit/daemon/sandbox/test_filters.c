@@ -79,11 +79,22 @@ static int files(struct sw_error *err)
 
 static int terminal(struct sw_error *err)
 {
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_TRAPS, err);
+}
+
+/* The same in a child, whose parent says how it ended. */
+static int apart(struct sw_error *err)
+{
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL, err);
 }
 
 /* dump --keep, record */
 static int keeper(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_FILES | SW_SECCOMP_TRAPS, err);
+}
+
+static int keeper_apart(struct sw_error *err)
 {
 	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_FILES, err);
 }
@@ -154,7 +165,9 @@ static const struct {
 	{"parser", parser},
 	{"unpacker", files},
 	{"dump", terminal},
+	{"apart", apart},
 	{"keep", keeper},
+	{"keep-apart", keeper_apart},
 	{"sample", sampler},
 	{"host", host},
 	{"top", top},
@@ -182,6 +195,7 @@ static const char *action_name(uint32_t action, char *space, size_t size)
 	switch (action) {
 	case SECCOMP_RET_ALLOW: return "+";
 	case SECCOMP_RET_KILL_PROCESS: return "KILL";
+	case SECCOMP_RET_TRAP: return "TRAP";
 	case SECCOMP_RET_ERRNO | EPERM: return "-";
 	case SECCOMP_RET_ERRNO | ENOSYS: return "ENOSYS";
 	default:
@@ -328,7 +342,8 @@ static void table_put(FILE *to)
 		"# SPDX-License-Identifier: LGPL-2.1-or-later\n"
 		"# Written by tests/unit/daemon/sandbox/test_filters.c: + passes, - fails "
 		"with EPERM, KILL "
-		"kills the process.\n"
+		"kills the process,\n"
+		"# TRAP, too, after the process has said so.\n"
 		"# ?: its arguments decide, as the lines at the end say: the first part that "
 		"holds.\n"
 		"# 0=1: the lower half of the first argument is 1; 0': its upper half; 0&3=0: "
@@ -337,9 +352,11 @@ static void table_put(FILE *to)
 		"#\n"
 		"# parser: of the daemon's workers and series, and what reads .dwo files for the "
 		"command. unpacker: also the daemon's.\n"
-		"# dump: also verify, show, diff, merge, symbolize, explain, and what looks "
-		"functions up for on and leaks.\n"
-		"# keep: dump --keep, record. sample: also dump --burst, on, leaks. host: sample "
+		"# dump: also verify, show, diff, symbolize, explain. apart: a child that does "
+		"this for several processes,\n"
+		"# and for merge, and what looks functions up for on and leaks. keep: dump "
+		"--keep, record; keep-apart likewise.\n"
+		"# sample: also dump --burst, on, leaks. host: sample "
 		"--all. top: top on a terminal.\n"
 		"# expendable: what looks at memory and names that may not answer. reader: of "
 		"PHP's data.\n"
