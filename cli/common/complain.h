@@ -63,7 +63,7 @@ enum {
 	SW_SAID_OF_FOLLOWED = 1 << 6, /* a runtime has more frames than are followed */
 	SW_SAID_OF_RESOURCE = 1 << 7, /* it is what the process publishes of itself, no frames */
 	SW_SAID_OF_FILTER = 1 << 8,   /* a filter of system calls killed a process of ours */
-	/* Those below say which complaint of its code it is. */
+	/* Complaints of one code are told apart by the causes below. */
 	SW_SAID_OF_DAEMON = 1 << 9,      /* the connection to the daemon, or what came over it */
 	SW_SAID_OF_TERMINAL = 1 << 10,   /* bytes that a terminal cannot show */
 	SW_SAID_OF_PROFILE = 1 << 11,    /* a profile, where a dump is wanted */

@@ -200,7 +200,7 @@ static int keep(struct events *e, const struct sw_event *event, uint32_t row, st
 {
 	const struct sw_report *report = sw_recorder_report(e->recorder);
 	sw_cleanup(sw_text_deinit) struct sw_text reason = {0};
-	/* One that dies has its ids until its parent has waited for it. */
+	/* A process that dies has its ids until its parent has waited for it. */
 	const bool ends = sw_recorder_has_ended(e->recorder) || event->kind == SW_EVENT_DIED;
 	if (ends ? sw_worker_ids_differ(&e->ids) : !sw_worker_ids_are_same(&e->ids))
 		return drop(e, err);

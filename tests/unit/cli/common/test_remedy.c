@@ -50,19 +50,21 @@ static void check_possible(const char *wire)
 	/* The cause of a trap is beside any of the first ones; so is whether there is --no-sandbox. */
 	for (uint64_t n = 0; n < SW_SAID_OF_FILTER << 3; n++) {
 		const uint64_t first = n & ((SW_SAID_OF_FILTER << 1) - 1);
-		const uint64_t causes = first | (n - first) / (SW_SAID_OF_FILTER << 1) * SW_SAID_OF_TRAP;
+		const uint64_t causes =
+			first | (n - first) / (SW_SAID_OF_FILTER << 1) * SW_SAID_OF_TRAP;
 		const char *remedy = sw_remedy(wire, causes);
 		if (remedy[0] == '\0')
 			fail_msg("%s has no remedy by causes %#" PRIx64 "", wire, causes);
 		for (size_t i = 0; i < SW_ARRAY_SIZE(impossible); i++)
 			if ((causes & impossible[i].cause) != 0 &&
 			    strstr(remedy, impossible[i].words) != NULL)
-				fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire, causes,
-					 remedy);
+				fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire,
+					 causes, remedy);
 		/* A stack is not the only thing that takes memory. */
 		if ((causes & (SW_SAID_AT_MOST | SW_SAID_OF_UNREAD)) != 0 &&
 		    strstr(remedy, "more with --stack-bytes") != NULL)
-			fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire, causes, remedy);
+			fail_msg("%s by causes %#" PRIx64 ": '%s' cannot be done", wire, causes,
+				 remedy);
 		if (strstr(wire, "memory_unreadable") != NULL &&
 		    strstr(remedy, "try again") != NULL)
 			fail_msg("%s: nothing is read by trying again", wire);
@@ -105,8 +107,8 @@ static void check_of_cause(const char *wire, uint64_t causes)
 	const char *remedy = sw_remedy(wire, causes);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
 		if (strstr(remedy, wanted[i].words) != NULL && (causes & wanted[i].cause) == 0)
-			fail_msg("%s by causes %#" PRIx64 ": '%s' is for another cause", wire, causes,
-				 remedy);
+			fail_msg("%s by causes %#" PRIx64 ": '%s' is for another cause", wire,
+				 causes, remedy);
 }
 
 /* Each two of the causes that say which complaint it is, for live processes and files, root and users. */

@@ -71,7 +71,7 @@ static void holds_bytes(int fd)
 	assert_memory_equal(bytes, "bytes", 5);
 }
 
-/* Who has a lease of a file keeps nobody waiting: lease-break-time is 45 s. */
+/* A lease of a file keeps nobody waiting: lease-break-time is 45 s. */
 TEST_OF(test_lease, struct fixture *f)
 {
 	struct stat st;

@@ -300,7 +300,7 @@ TEST(test_ids)
 	assert_true(clock() - before < CPU_S * CLOCKS_PER_SEC);
 }
 
-/* What costs memory without a byte, or is read again and again. */
+/* Hostile: things that cost memory without a byte, or are read again and again. */
 TEST(test_too_much)
 {
 	enum { MESSAGES = 1 << 22, LONG = 256 };
