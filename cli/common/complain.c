@@ -266,7 +266,7 @@ static const char *remedy_of(const char *about, const struct sw_error *err)
 {
 	bool file = is_file(about);
 	uint64_t causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
-	char by_filter[32]; /* as sw_apart_finish() says it */
+	char by_filter[32]; /* as sw_apart_finish_within() says it */
 	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
 	if (strstr(err->message, by_filter) != NULL)
 		causes |= SW_SAID_OF_FILTER;

@@ -138,12 +138,6 @@ static int read_all(int fd, int64_t deadline_ns, size_t max_bytes, struct sw_tex
 	return -SW_E_LIMIT;
 }
 
-int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_status,
-		    struct sw_error *err)
-{
-	return sw_apart_finish_within(apart, 0, SIZE_MAX, text, ret_status, err);
-}
-
 int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
 			   struct sw_text *text, int *ret_status, struct sw_error *err)
 {

@@ -23,12 +23,9 @@ struct sw_apart {
  */
 int sw_apart_start(struct sw_apart *ret, int (*work)(void *arg, int fd), void *arg,
 		   struct sw_error *err);
-/* Waits for the end of it; adds all that it wrote to text. 0, or -SW_E_INTERNAL when it was killed.
- */
-int sw_apart_finish(struct sw_apart *apart, struct sw_text *text, int *ret_status,
-		    struct sw_error *err);
-/* The same of a child that is not trusted to end: it is killed at the deadline (sw_clock_ns(); 0: none), and when it writes
- * more than max_bytes. Also -SW_E_TIMEOUT, -SW_E_LIMIT. */
+/* Waits for the end of it; adds all that it wrote to text. The child is not trusted to end: it is killed at the deadline
+ * (sw_clock_ns(); 0: none), and when it writes more than max_bytes. 0; -SW_E_INTERNAL when it was killed by others,
+ * -SW_E_TIMEOUT, -SW_E_LIMIT. */
 int sw_apart_finish_within(struct sw_apart *apart, int64_t deadline_ns, size_t max_bytes,
 			   struct sw_text *text, int *ret_status, struct sw_error *err);
 

@@ -6,15 +6,21 @@
 #include "daemon/read_dump.h"
 #include "errors.h"
 #include "run/naming.h"
+#include "run/obtain.h"
 #include "run/sandbox.h"
 
+#include <snapwalk/clock.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 
 enum {
 	PIPE_BYTES = 1 << 20,
 	NAME_BYTES_MAX = 4096,
 	FRAME_BYTES_MAX = 1 << 30,
+	RESULT_BYTES_MAX = 1 << 30,
+	NS_PER_MS = 1000000,
+	WAIT_MAX_MS = 1000, /* then the time is looked at again */
 };
 
 /* In the pipe before a name and a text. Whoever wrote the dumps cannot write it. */
@@ -186,6 +192,7 @@ static int start(struct sw_merging *m, struct sw_error *err)
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");
 	(void) fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* or it waits sooner */
+	(void) fcntl(fds[1], F_SETFL, O_NONBLOCK);      /* or it waits as long as the child likes */
 	m->fd = fds[1];
 	struct child child = {.merging = m, .fd = fds[0]};
 	int r = sw_apart_start(&m->child,
@@ -209,21 +216,53 @@ int sw_merging_begin(struct sw_merging *ret, const struct sw_options *options)
 	return sw_complain_error("snapwalk", &err);
 }
 
+/* Waits until the child has read something. False: it has not, in the time that there is for a dump. */
+static bool wait_for_space(const struct sw_merging *m, int64_t deadline_ns)
+{
+	struct pollfd space = {.fd = m->fd, .events = POLLOUT};
+	int64_t left_ms = WAIT_MAX_MS;
+	if (deadline_ns != 0)
+		left_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
+	if (left_ms <= 0)
+		return false;
+	/* Or a signal comes: asked again. */
+	(void) poll(&space, 1, left_ms < WAIT_MAX_MS ? (int) left_ms : WAIT_MAX_MS);
+	return true;
+}
+
+/* The child may be in the hands of whoever has written a dump: it is not waited for for ever. Its end will be said. */
+static int pipe_write(struct sw_merging *m, const char *data, size_t size, int64_t deadline_ns,
+		      struct sw_error *err)
+{
+	while (size > 0 && !m->gone) {
+		ssize_t n = write(m->fd, data, size);
+		if (n >= 0) {
+			data += n;
+			size -= (size_t) n;
+		} else if (errno == EPIPE) {
+			m->gone = true;
+		} else if (errno == EAGAIN) {
+			m->late = m->gone = !wait_for_space(m, deadline_ns);
+		} else if (errno != EINTR) {
+			m->gone = true;
+			return sw_fail_errno(err, SW_E_IO, "writing failed");
+		}
+	}
+	return 0;
+}
+
 static int frame_send(struct sw_merging *m, const char *name, const char *text, size_t size,
 		      bool refused, struct sw_error *err)
 {
-	struct sw_output out = {.fd = m->fd, .direct = true};
+	const int64_t deadline_ns = sw_obtain_deadline_ns(m->options, 1);
 	const struct head head = {.name_bytes = strnlen(name, NAME_BYTES_MAX),
 				  .bytes = size,
 				  .refused = refused};
-	if (m->gone)
-		return 0;
-	int r = sw_output_write(&out, (const char *) &head, sizeof(head), err);
+	int r = pipe_write(m, (const char *) &head, sizeof(head), deadline_ns, err);
 	if (r == 0)
-		r = sw_output_write(&out, name, head.name_bytes, err);
+		r = pipe_write(m, name, head.name_bytes, deadline_ns, err);
 	if (r == 0)
-		r = sw_output_write(&out, text, size, err);
-	m->gone = r < 0 || out.reader_gone;
+		r = pipe_write(m, text, size, deadline_ns, err);
 	return r;
 }
 
@@ -250,8 +289,12 @@ int sw_merging_end(struct sw_merging *merging, int status)
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	struct sw_output *out = &merging->delivery.output;
 	int child_status = SW_STATUS_NOTHING;
+	/* It has the time for one dump more: it has read the others. */
+	const int64_t deadline_ns =
+		merging->late ? sw_clock_ns() : sw_obtain_deadline_ns(merging->options, 1);
 	sw_close_p(&merging->fd);
-	int r = sw_apart_finish(&merging->child, &text, &child_status, &err);
+	int r = sw_apart_finish_within(&merging->child, deadline_ns, RESULT_BYTES_MAX, &text,
+				       &child_status, &err);
 	if (r < 0)
 		status = sw_status_worse(status, sw_complain_error("snapwalk", &err));
 	else if (text.size > 0) {

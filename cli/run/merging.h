@@ -17,7 +17,8 @@ struct sw_merging {
 	struct sw_delivery delivery;      /* of the result */
 	struct sw_apart child;
 	int fd;    /* owned; the child reads it */
-	bool gone; /* the child has ended: no use to go on */
+	bool gone; /* the child has ended, or is late: no use to go on */
+	bool late; /* it has not read a dump in the time that there is for one */
 };
 
 /* SW_STATUS_COMPLETE; else what was wrong has been said. */

@@ -89,7 +89,7 @@ TEST(test_drop_bpf)
 	void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_true(mapped != MAP_FAILED);
 	assert_int_equal(sw_apart_start(&apart, bpf_look, &fd, NULL), 0);
-	assert_int_equal(sw_apart_finish(&apart, &text, &status, NULL), 0);
+	assert_int_equal(sw_apart_finish_within(&apart, 0, SIZE_MAX, &text, &status, NULL), 0);
 	assert_int_equal(status, 0);
 	assert_int_equal(text.size, 1);
 	*(volatile uint64_t *) mapped = 1;
