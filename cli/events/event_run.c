@@ -354,18 +354,22 @@ static int stop(struct sw_event_run *run, int r, struct sw_error *err)
 	return r;
 }
 
-/* Reads events from before the end until no more come. Those for which there is no time, or at which a further signal
- * comes, are lost. */
-static int rest_read(struct sw_event_run *run, int r, struct sw_error *err)
+static int64_t rest_end_ns(void)
 {
-	const int64_t deadline_ns = sw_clock_ns() + REST_S * (int64_t) NS_PER_S;
-	bool all = false, signal = false;
-	while (r == 0 && !run->enough && !run->ended && !all && !signal &&
-	       sw_clock_ns() < deadline_ns) {
+	return sw_clock_ns() + REST_S * (int64_t) NS_PER_S;
+}
+
+/* Reads events from before the end until no more come. Those for which there is no time are lost. *deadline_ns is 0
+ * after a further signal, which says that there is no time any more. */
+static int rest_read(struct sw_event_run *run, int r, int64_t *deadline_ns, struct sw_error *err)
+{
+	bool all = false;
+	while (r == 0 && !run->enough && !run->ended && !all && sw_clock_ns() < *deadline_ns) {
 		const uint64_t before = run->n_read;
 		r = fetch(run, err);
 		all = run->n_read == before;
-		signal = sw_wait_until(&run->signals, 0);
+		if (sw_wait_until(&run->signals, 0))
+			*deadline_ns = 0;
 	}
 	if (!run->enough && !run->ended) {
 		sw_recorder_drop_events(run->recorder);
@@ -387,8 +391,9 @@ static int beside_turn(struct sw_event_run *run, int64_t now_ns, struct sw_error
 	if (r == 0 && !beside->ended &&
 	    !(beside->is_over != NULL && beside->is_over(beside, now_ns)))
 		return 0;
+	int64_t deadline_ns = rest_end_ns();
 	beside->finished = true;
-	r = rest_read(beside, stop(beside, r, err), err);
+	r = rest_read(beside, stop(beside, r, err), &deadline_ns, err);
 	while (sw_recorder_take_probe_out(beside->recorder))
 		if (r == 0)
 			r = fetch(run, err);
@@ -403,9 +408,15 @@ static int finish(struct sw_event_run *run, int r, struct sw_error *err)
 	if (beside != NULL)
 		r = stop(beside, r, err);
 	r = stop(run, r, err);
-	if (beside != NULL)
-		r = rest_read(beside, r, err);
-	r = rest_read(run, r, err);
+	/* Of both; that beside takes half of it at most. */
+	int64_t deadline_ns = rest_end_ns();
+	int64_t half_ns = deadline_ns - REST_S * (int64_t) NS_PER_S / 2;
+	if (beside != NULL) {
+		beside->signals = run->signals; /* before, they were for the run alone */
+		r = rest_read(beside, r, &half_ns, err);
+		deadline_ns = half_ns != 0 ? deadline_ns : 0;
+	}
+	r = rest_read(run, r, &deadline_ns, err);
 	while (beside != NULL && sw_recorder_take_probe_out(beside->recorder))
 		continue;
 	while (sw_recorder_take_probe_out(run->recorder))

@@ -34,13 +34,13 @@ enum { EVENT_NS = 10000000, LOOKS_MAX = 100000, AT_ONCE = 7 };
 
 static struct {
 	int64_t now_ns;
-	uint64_t in_ring;
+	uint64_t in_ring, in_second_ring;
 	uint64_t signal_at; /* events that are left when a signal comes; 0: none does */
 	size_t n_looks;
 	struct sw_recorder_totals totals;
 	uint64_t n_told;
 } played;
-static struct sw_event_run run;
+static struct sw_event_run run, *reading;
 
 static int64_t played_clock(void)
 {
@@ -49,10 +49,10 @@ static int64_t played_clock(void)
 
 static bool played_wait(const sigset_t *signals, int64_t when_ns)
 {
-	assert_ptr_equal(signals, &run.signals);
+	assert_ptr_equal(signals, &reading->signals);
 	if (when_ns > played.now_ns)
 		played.now_ns = when_ns;
-	return played.in_ring <= played.signal_at;
+	return played.signal_at > 0 && played.in_ring <= played.signal_at;
 }
 
 static int played_sample(struct sw_recorder *recorder, struct sw_error *err)
@@ -62,7 +62,7 @@ static int played_sample(struct sw_recorder *recorder, struct sw_error *err)
 	for (unsigned n = 0; n < AT_ONCE && played.in_ring > 0; n++) {
 		played.in_ring--;
 		played.now_ns += EVENT_NS;
-		int r = event(&run, &happened, SW_RECORDER_NO_ROW, err);
+		int r = event(reading, &happened, SW_RECORDER_NO_ROW, err);
 		if (r < 0)
 			return r;
 	}
@@ -83,6 +83,10 @@ static void played_drop(struct sw_recorder *recorder)
 {
 	played.totals.n_lost += played.in_ring;
 	played.in_ring = 0;
+	if (reading != &run) { /* that beside it has ended */
+		played.in_ring = played.in_second_ring;
+		reading = &run;
+	}
 }
 
 static int count_told(void *arg, const struct sw_event *e, uint32_t row, struct sw_error *err)
@@ -91,19 +95,32 @@ static int count_told(void *arg, const struct sw_event *e, uint32_t row, struct 
 	return 0;
 }
 
-/* Ends a run when so many events have been copied that are not read. */
-static void end_with(uint64_t in_ring, uint64_t signal_at)
+static void begin(struct sw_event_run *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->event = count_told;
+	r->cpu_begin_ns = -1;
+	r->order = (struct sw_event_order){.tell = told, .arg = r};
+}
+
+/* Ends a run when so many events have been copied that are not read; with one beside it: so many of each. */
+static void end_both_with(uint64_t in_ring, uint64_t signal_at, struct sw_event_run *beside)
 {
 	memset(&played, 0, sizeof(played));
 	played.in_ring = in_ring;
+	played.in_second_ring = beside != NULL ? in_ring : 0;
 	played.signal_at = signal_at;
-	memset(&run, 0, sizeof(run));
-	run.event = count_told;
-	run.cpu_begin_ns = -1;
-	run.order = (struct sw_event_order){.tell = told, .arg = &run};
+	begin(&run);
+	run.beside = beside;
+	reading = beside != NULL ? beside : &run;
 	assert_int_equal(finish(&run, 0, NULL), 0);
 	sw_event_order_deinit(&run.order);
-	assert_int_equal(played.n_told + run.n_lost, in_ring);
+	assert_int_equal(played.n_told + run.n_lost, in_ring + played.in_second_ring);
+}
+
+static void end_with(uint64_t in_ring, uint64_t signal_at)
+{
+	end_both_with(in_ring, signal_at, NULL);
 }
 
 TEST(all_are_read)
@@ -124,4 +141,23 @@ TEST(a_signal_comes)
 {
 	end_with(100, 50);
 	assert_in_range(played.n_told, 50, 50 + AT_ONCE);
+}
+
+/* Two runs have that time together, and a signal ends both. */
+TEST(one_beside)
+{
+	struct sw_event_run beside;
+	begin(&beside);
+	end_both_with(100000, 0, &beside);
+	assert_in_range(played.now_ns, REST_S * (int64_t) NS_PER_S,
+			REST_S * (int64_t) NS_PER_S + AT_ONCE * EVENT_NS);
+	sw_event_order_deinit(&beside.order);
+	begin(&beside);
+	end_both_with(100, 50, &beside);
+	assert_in_range(played.n_told, 50, 50 + AT_ONCE);
+	sw_event_order_deinit(&beside.order);
+	begin(&beside);
+	end_both_with(100, 0, &beside);
+	assert_int_equal(played.n_told, 200);
+	sw_event_order_deinit(&beside.order);
 }
