@@ -541,19 +541,23 @@ static void attributes_put(struct parser *p, const struct labels *labels,
 	}
 }
 
-/* The file of the first mapping is the program. False: there is no space. */
+/* The file of the first mapping is the program, of the first process: nothing tells that of another one, which is called as
+ * its thread. False: there is no space. */
 static bool process_put(struct parser *p, const struct labels *labels,
 			struct sw_profile_process *ret)
 {
 	uint32_t index = 0;
+	const bool is_first = p->profile->processes.n == 0 ||
+			      sw_profile_process_at(p->profile, 0)->pid == labels->pid;
 	*ret = (struct sw_profile_process){.pid = labels->pid,
 					   .unit = labels->unit,
 					   .container = labels->container};
-	if (p->mappings.n > 0)
+	if (is_first && p->mappings.n > 0)
 		ret->exe = mapping_read(p, p->mappings.all[0]).path;
 	if (ret->exe == NO_SPACE || ret->unit == NO_SPACE || ret->container == NO_SPACE)
 		return false;
-	ret->comm = text_put(p, sw_base_name(sw_profile_text_of(p->profile, ret->exe)));
+	ret->comm = is_first ? text_put(p, sw_base_name(sw_profile_text_of(p->profile, ret->exe)))
+			     : labels->thread;
 	if (ret->comm == NO_SPACE || p->status < 0)
 		return false;
 	ret->generation = ret->pid == 0 ? ret->comm : 0;
@@ -676,13 +680,12 @@ static void type_read(struct parser *p, struct sw_bytes message, uint64_t *ret_t
 			*ret_unit = f.value;
 }
 
+/* "delay" is the time that Go's profiles of blocked goroutines have. */
 static const char *mode_of(struct parser *p, uint64_t type)
 {
-	static const char *const modes[] = {"wall", "off"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(modes); i++)
-		if (string_is(p, type, modes[i]))
-			return modes[i];
-	return "cpu";
+	if (string_is(p, type, "wall"))
+		return "wall";
+	return string_is(p, type, "off") || string_is(p, type, "delay") ? "off" : "cpu";
 }
 
 /* Which values are a number of samples and a time. */

@@ -187,6 +187,51 @@ TEST(test_offsets)
 	sw_profile_destroy(p);
 }
 
+static void pid(struct made *m, uint64_t number)
+{
+	sw_proto_int(&m->part, LABEL_KEY, string(m, "pid"));
+	sw_proto_int(&m->part, LABEL_NUM, number);
+	sw_proto_message(&m->message, SAMPLE_LABEL, &m->part);
+}
+
+/* The program of the first process is known, and of no other. */
+TEST(test_processes)
+{
+	struct made m;
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	begin(&m);
+	mapping(&m);
+	pid(&m, 11);
+	sample(&m, NULL, 0, 1, 10);
+	pid(&m, 12);
+	sample(&m, NULL, 0, 1, 10);
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	assert_int_equal(p->processes.n, 2);
+	const struct sw_profile_process *first = sw_profile_process_at(p, 0);
+	assert_string_equal(sw_profile_text_of(p, first->exe), "/opt/bin/server");
+	assert_string_equal(sw_profile_text_of(p, first->comm), "server");
+	assert_int_equal(sw_profile_process_at(p, 1)->exe, 0);
+	assert_int_equal(sw_profile_process_at(p, 1)->comm, 0);
+	sw_profile_destroy(p);
+}
+
+/* Go's profiles of contention: nobody was on a CPU. */
+TEST(test_delay)
+{
+	struct made m = {0};
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	(void) string(&m, "");
+	type(&m, "contentions", "count");
+	type(&m, "delay", "nanoseconds");
+	sample(&m, NULL, 0, 2, 5000);
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	assert_string_equal(sw_profile_get_info(p)->mode, "off");
+	assert_int_equal(sw_profile_row_at(p, 0)->state, SW_PROFILE_BLOCKED);
+	sw_profile_destroy(p);
+}
+
 TEST(test_left_out)
 {
 	struct made m;
