@@ -169,21 +169,31 @@ int sw_read_dump_parse(struct sw_read_dump *dump, struct sw_error *err)
 		       : sw_report_parse(json, size, &dump->report, err);
 }
 
+static void put_left(struct sw_text *what, size_t n, const char *one, const char *several)
+{
+	if (n > 0)
+		sw_text_printf(what, "%s%zu %s", what->size > 0 ? ", " : "left out: ", n,
+			       n == 1 ? one : several);
+}
+
 static void say_left_out(const struct sw_read_dump *dump)
 {
 	const struct sw_profile_left_out *left = &dump->left_out;
-	struct sw_text what = {0};
-	if (left->n_values + left->n_labels == 0)
+	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, states = {0};
+	put_left(&what, left->n_values, "kind of values", "kinds of values");
+	put_left(&what, left->n_labels, "label", "labels");
+	put_left(&what, left->n_comments, "comment", "comments");
+	if (what.size > 0 || what.failed)
+		sw_complain_for(sw_read_dump_name(dump),
+				what.failed ? "something is left out" : what.data, "unsupported",
+				SW_SAID_OF_PROFILE);
+	if (left->n_states == 0)
 		return;
-	sw_text_printf(&what, "left out:");
-	if (left->n_values > 0)
-		sw_text_printf(&what, " %zu kind%s of values%s", left->n_values,
-			       sw_plural(left->n_values), left->n_labels > 0 ? " and" : "");
-	if (left->n_labels > 0)
-		sw_text_printf(&what, " %zu label%s", left->n_labels, sw_plural(left->n_labels));
-	sw_complain_for(sw_read_dump_name(dump), what.failed ? "something is left out" : what.data,
-			"unsupported", SW_SAID_OF_PROFILE);
-	sw_text_deinit(&what);
+	sw_text_printf(&states, "%zu sample%s without a state: shown as on a CPU", left->n_states,
+		       sw_plural(left->n_states));
+	sw_complain(sw_read_dump_name(dump),
+		    states.failed ? "samples without a state: shown as on a CPU" : states.data,
+		    "unsupported", "the label state of 'snapwalk sample' says where a thread was");
 }
 
 int sw_read_dump_next(struct sw_read_dump *dump)

@@ -511,9 +511,10 @@ static void label_read(struct parser *p, struct sw_bytes message, struct labels 
 		ret->tid = number_of(number);
 	else if (text != 0 && string_is(p, key, "thread"))
 		ret->thread = string_put(p, text);
-	else if (text != 0 && string_is(p, key, "state"))
+	else if (text != 0 && string_is(p, key, "state")) {
 		ret->state = state_of(p, text);
-	else if (text != 0 && string_is(p, key, "wait"))
+		p->left.n_labels += ret->state == SW_PROFILE_AS_REPORTED;
+	} else if (text != 0 && string_is(p, key, "wait"))
 		ret->wait = string_put(p, text);
 	else if (text != 0 && string_is(p, key, "unit"))
 		ret->unit = string_put(p, text);
@@ -613,6 +614,15 @@ static uint64_t value_of(struct parser *p, uint64_t value, uint64_t each)
 	return __builtin_mul_overflow(value, each, &all) || all > INT64_MAX ? INT64_MAX : all;
 }
 
+/* Of a sample that does not say its own. */
+static uint32_t state_by_mode(struct parser *p)
+{
+	if (sw_profile_by_time(p->profile))
+		return SW_PROFILE_BLOCKED;
+	p->left.n_states += p->time_type == NO_TYPE || strcmp(p->profile->info.mode, "cpu") != 0;
+	return SW_PROFILE_ON_CPU;
+}
+
 static void sample_read(struct parser *p, struct sw_bytes message)
 {
 	struct labels labels = {.state = SW_PROFILE_AS_REPORTED};
@@ -644,8 +654,7 @@ static void sample_read(struct parser *p, struct sw_bytes message)
 			fail(p, "a message is malformed");
 	}
 	if (labels.state == SW_PROFILE_AS_REPORTED)
-		labels.state =
-			sw_profile_by_time(p->profile) ? SW_PROFILE_BLOCKED : SW_PROFILE_ON_CPU;
+		labels.state = state_by_mode(p);
 	if (p->status == 0)
 		row_put(p, &labels, stack_put(p, n, is_cut), count, ns);
 }
@@ -726,6 +735,13 @@ static void times_read(struct parser *p)
 	}
 }
 
+static void comments_count(struct parser *p, const struct sw_proto_field *f)
+{
+	uint64_t string;
+	for (uint64_t at = 0; sw_proto_element(f, &at, &string) > 0;)
+		p->left.n_comments++;
+}
+
 /* All messages of the file. */
 static void file_read(struct parser *p, struct sw_bytes file)
 {
@@ -743,6 +759,7 @@ static void file_read(struct parser *p, struct sw_bytes file)
 		case PROFILE_LOCATION: messages_add(p, &p->locations, f.bytes); break;
 		case PROFILE_FUNCTION: messages_add(p, &p->functions, f.bytes); break;
 		case PROFILE_STRING_TABLE: messages_add(p, &p->strings, f.bytes); break;
+		case PROFILE_COMMENT: comments_count(p, &f); break;
 		case PROFILE_TIME_NANOS: p->begin_ns = f.value; break;
 		case PROFILE_DURATION_NANOS: p->duration_ns = f.value; break;
 		case PROFILE_PERIOD_TYPE: p->period_type = f; break;

@@ -197,7 +197,9 @@ SW_PUBLIC int sw_profile_parse(const char *json, size_t size, struct sw_profile 
 /** A profile of another format has these, and ours has no place for them. */
 struct sw_profile_left_out {
 	size_t n_values; /* kinds of values of each sample, besides the number of samples and a time */
-	size_t n_labels; /* of all samples */
+	size_t n_labels;   /* of all samples */
+	size_t n_comments; /* of the file: those of sample say what is missing */
+	size_t n_states; /* samples that do not say whether their thread was on a CPU: they count as if */
 };
 
 /** Whether these may be the bytes of a file of pprof, packed by gzip or not. */

@@ -26,10 +26,10 @@ static char *write_as(const struct sw_profile *p, enum sw_profile_format format,
 static struct sw_profile *parsed(const char *data, size_t size)
 {
 	struct sw_profile *p = NULL;
-	struct sw_profile_left_out left = {1, 1};
+	struct sw_profile_left_out left = {1, 1, 1, 1};
 	assert_true(sw_profile_is_pprof(data, size));
 	assert_int_equal(sw_profile_parse_pprof(data, size, &p, &left, NULL), 0);
-	assert_int_equal(left.n_values + left.n_labels, 0);
+	assert_int_equal(left.n_values + left.n_labels + left.n_states, 0);
 	return p;
 }
 
@@ -242,10 +242,26 @@ TEST(test_left_out)
 	sw_proto_int(&m.part, LABEL_KEY, string(&m, "endpoint"));
 	sw_proto_int(&m.part, LABEL_STR, string(&m, "/pay"));
 	sw_proto_message(&m.message, SAMPLE_LABEL, &m.part);
+	sw_proto_int(&m.part, LABEL_KEY, string(&m, "state"));
+	sw_proto_int(&m.part, LABEL_STR, string(&m, "asleep"));
+	sw_proto_message(&m.message, SAMPLE_LABEL, &m.part);
 	sample(&m, NULL, 0, 1, 10);
+	sw_proto_packed(&m.message, 1);
+	sw_proto_packed(&m.message, 2);
+	sw_proto_message(&m.file, PROFILE_COMMENT, &m.message);
 	assert_int_equal(parse(&m, &p, &left, NULL), 0);
 	assert_int_equal(left.n_values, 1);
-	assert_int_equal(left.n_labels, 1);
+	assert_int_equal(left.n_labels, 2);
+	assert_int_equal(left.n_comments, 2);
+	assert_int_equal(left.n_states, 0); /* of CPU time */
+	sw_profile_destroy(p);
+	m = (struct made){0};
+	(void) string(&m, "");
+	type(&m, "samples", "count");
+	type(&m, "wall", "nanoseconds");
+	sample(&m, NULL, 0, 1, 10);
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	assert_int_equal(left.n_states, 1);
 	sw_profile_destroy(p);
 }
 
