@@ -62,7 +62,7 @@ followed=$(sed -n '/^## What is followed during the copy/,/^## What is not/p' SE
 while read -r runtime; do
 	grep -q "^| \`$runtime\` |" <<<"$followed" ||
 		complain "SECURITY.md does not say what $runtime follows during the copy"
-done < <(grep -lE '\.in_window = ' libwalk/runtimes/*/runtime.c | cut -d / -f 3)
+done < <(grep -lE '\.in_window = |sw_capture_of_threads\(' libwalk/runtimes/*/*.c | cut -d / -f 3 | sort -u)
 # A test of the soak that cannot be imported is found by nobody until the soak runs.
 names=$(python3 tests/imports.py 2>&1) || complain "$names"
 # A fault that cannot be put in is found by nobody until make check-mutants runs.
