@@ -201,8 +201,8 @@ static struct answer ask(struct sw_dwo_reader *reader, bool opens, const char *p
 	memcpy(q.path, path, length);
 	if (write(reader->fd, &q, bytes) != (ssize_t) bytes)
 		return a;
-	if (poll(&p, 1, wait_ms > 0 ? (int) wait_ms : 0) != 1 ||
-	    read(reader->fd, &a, sizeof(a)) != sizeof(a) || a.size > SPACE_BYTES) {
+	if (poll(&p, 1, (int) wait_ms) != 1 || read(reader->fd, &a, sizeof(a)) != sizeof(a) ||
+	    a.size > SPACE_BYTES) {
 		/* A late answer would be taken for that to the next question. */
 		sw_close_p(&reader->fd);
 		return (struct answer){0};
@@ -214,8 +214,12 @@ size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, cons
 {
 	struct sw_dwo_reader *reader = arg;
 	int64_t wait_ms = WAIT_MAX_MS;
-	if (deadline_ns != 0 && (deadline_ns - sw_clock_ns()) / NS_PER_MS < wait_ms)
-		wait_ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
+	int64_t left_ns = deadline_ns != 0 ? deadline_ns - sw_clock_ns() : INT64_MAX;
+	/* No answer would end the child, which is asked again for other modules. */
+	if (left_ns <= 0)
+		return 0;
+	if (left_ns / NS_PER_MS < wait_ms)
+		wait_ms = left_ns / NS_PER_MS;
 	size_t size = ask(reader, false, path, wait_ms).size;
 	if (size > 0)
 		*ret = reader->space;
