@@ -29,8 +29,8 @@ struct sw_parser_child {
 	int pidfd; /* of the parser, in the worker */
 };
 
-/* Returns 0 in both processes, or -SW_E_LIMIT: then there is neither a process nor a pipe. The parser ends with
- * the worker. */
+/* Returns 0 in both processes, or -SW_E_LIMIT: then there is no pipe, and no process, or one that ends when it reads or
+ * writes. The parser ends with the worker. */
 int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err);
 
 /* The whole life of the parser, in the forked process. */

@@ -147,8 +147,14 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 	size_t moved = moved_choose(s, request);
 	/* Kept for the worker's descriptor: a number of a process is not enough to end it by. */
 	int reserved_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+	if (reserved_fd < 0) {
+		int r = sw_fail_errno(err, SW_E_LIMIT, "cannot hold on to a worker");
+		(void) close(pair[0]);
+		(void) close(pair[1]);
+		return r;
+	}
 	pid_t self = getpid(), pid = fork();
-	(void) close(reserved_fd);
+	(void) close(reserved_fd); /* a socket: errno of fork() stays */
 	if (pid == 0) {
 		(void) close(pair[0]);
 		given->stream = pair[1];
