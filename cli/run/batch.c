@@ -104,17 +104,19 @@ static size_t end(struct sw_batch *batch, const struct sw_capture *captures, siz
 	return n_all;
 }
 
-/* A process whose bytes end the child takes no other's dump along: those without an answer get a child each. */
+/* A process whose bytes end the child takes no other's dump along: those without an answer get a child each, until one of
+ * these takes all of its time, too: they have the same user. */
 static void running_finish(struct sw_batch *batch)
 {
 	struct sw_batch_group *group = &batch->running;
 	struct sw_error err = {0};
 	size_t done = group->n > 0 ? end(batch, group->captures, group->n, &err) : 0;
-	bool alone = group->n == 1;
+	bool alone = group->n == 1, late = false;
 	for (size_t i = done; i < group->n && !batch->delivery->broken; i++) {
 		const struct sw_capture *c = &group->captures[i];
-		if (!alone && begin(batch, c, 1, &err) == 0 && end(batch, c, 1, &err) == 1)
+		if (!alone && !late && begin(batch, c, 1, &err) == 0 && end(batch, c, 1, &err) == 1)
 			continue;
+		late = err.code == SW_E_TIMEOUT;
 		batch->status =
 			sw_status_worse(batch->status, sw_complain_error(c->subject.name, &err));
 	}

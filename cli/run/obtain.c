@@ -18,10 +18,11 @@
 enum {
 	NS_PER_MS = 1000000,
 	DESCRIBE_MS = 1000, /* the least for what threads do: libwalk's default */
-	/* The least for a child that walks and names one process, beside --timeout: 10,000 threads on a busy machine. */
+	/* The least for a child that walks and names, beside --timeout of each process: 10,000 threads on a busy machine.
+	 * Several processes have fewer, SW_BATCH_THREADS. */
 	CHILD_S = 120,
 	NS_PER_S = 1000000000,
-	TEXT_MAX = 1 << 30, /* bytes of the dump of one process */
+	TEXT_MAX = 1 << 30, /* bytes of what a child writes: the command has them in memory */
 };
 
 int64_t sw_deadline_ns(const struct sw_options *options, int64_t begin_ns)
@@ -297,9 +298,9 @@ static bool obtained_take(const struct sw_text *all, size_t *at, struct sw_obtai
 
 int64_t sw_obtain_deadline_ns(const struct sw_options *options, size_t n)
 {
-	const int64_t one_ns =
-		CHILD_S * (int64_t) NS_PER_S + options->timeout_ms * (int64_t) NS_PER_MS;
-	return options->timeout_ms == 0 ? 0 : sw_clock_ns() + (int64_t) n * one_ns;
+	const int64_t names_ns = (int64_t) n * options->timeout_ms * NS_PER_MS;
+	return options->timeout_ms == 0 ? 0
+					: sw_clock_ns() + CHILD_S * (int64_t) NS_PER_S + names_ns;
 }
 
 int sw_obtain_end(struct sw_apart *child, int64_t deadline_ns, struct sw_obtained *ret, size_t n,
@@ -308,8 +309,7 @@ int sw_obtain_end(struct sw_apart *child, int64_t deadline_ns, struct sw_obtaine
 	sw_cleanup(sw_text_deinit) struct sw_text all = {0};
 	int status = 0;
 	size_t at = 0;
-	int r = sw_apart_finish_within(child, deadline_ns, n * (size_t) TEXT_MAX, &all, &status,
-				       err);
+	int r = sw_apart_finish_within(child, deadline_ns, TEXT_MAX, &all, &status, err);
 	*ret_n = 0;
 	while (*ret_n < n && obtained_take(&all, &at, &ret[*ret_n]))
 		++*ret_n;

@@ -92,8 +92,8 @@ TEST(test_child_deadline)
 	struct sw_apart child;
 	size_t n;
 	const int64_t now_ns = sw_clock_ns(), second_ns = 1000000000;
-	assert_in_range(sw_obtain_deadline_ns(&o, 2), now_ns + 242 * second_ns,
-			now_ns + 302 * second_ns);
+	assert_in_range(sw_obtain_deadline_ns(&o, 2), now_ns + 122 * second_ns,
+			now_ns + 182 * second_ns);
 	o.timeout_ms = 0;
 	assert_int_equal(sw_obtain_deadline_ns(&o, 2), 0);
 	assert_int_equal(sw_apart_start(&child, hang, NULL, NULL), 0);
