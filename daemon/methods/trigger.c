@@ -10,6 +10,7 @@
 #include "rules/match.h"
 #include "rpc/params.h"
 #include "jobs/profile.h"
+#include "config/journal.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
@@ -260,12 +261,19 @@ static void start_one(struct trigger *t, const struct sw_rule *rule, pid_t pid)
 
 static void fire(struct trigger *t, struct sw_rule *rule, const struct sw_rule_target *target)
 {
-	pid_t pids[TARGETS_MAX];
+	pid_t pids[TARGETS_MAX + 1];
 	struct sw_error err = {0};
 	size_t n = 0, max = rule->max_targets < TARGETS_MAX ? rule->max_targets : TARGETS_MAX;
-	if (sw_target_select(target->kind, target->value, max, pids, &n, &err) < 0) {
+	if (sw_target_select(target->kind, target->value, max + 1, pids, &n, &err) < 0) {
 		skip(t, rule->name, err.message);
 		return;
+	}
+	if (n > max) {
+		sw_log(SW_LOG_NOTICE,
+		       "rule %s: more than %zu processes match: the others are left out "
+		       "(MaxTargets=)",
+		       rule->name, max);
+		n = max;
 	}
 	size_t before = t->pending;
 	for (size_t i = 0; i < n; i++)

@@ -263,8 +263,14 @@ static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pi
 		watch->found = true;
 	if (watch != NULL && (watch->series != NULL || sw_clock_ns() < watch->again_ns))
 		return;
-	if (!has_place(watcher, rule))
+	if (!has_place(watcher, rule)) {
+		if (!rule->said_full)
+			sw_log(SW_LOG_NOTICE,
+			       "rule %s: process %d is not watched: %u processes are (MaxTargets=)",
+			       rule->name, (int) pid, rule->max_targets);
+		rule->said_full = true;
 		return;
+	}
 	if (watch == NULL) {
 		watch = calloc(1, sizeof(*watch));
 		if (watch == NULL)

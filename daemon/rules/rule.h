@@ -49,6 +49,7 @@ struct sw_rule {
 	uint32_t max_ms;            /* of SW_RULE_PULL: the longest profile */
 	struct sw_rule_event event; /* of SW_RULE_EVENT */
 	int64_t last_ns; /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
+	bool said_full;  /* of SW_RULE_EVENT: that it has no place for another process */
 };
 
 struct sw_rules {

@@ -287,6 +287,7 @@ def places(tap):
                        "eight processes are watched")
             tap.equal((daemon.log().count("RequireExe= forbids"), daemon.log().count("is watched for")), (4, 8),
                       "eight of nine beside four that are refused, once each")
+            tap.equal(daemon.log().count("8 processes are (MaxTargets=)"), 1, "that there is no place for the ninth is said once")
             replies = begun(client, target.pid, call("openat", errno="ENOENT"), count=1)
             turn(target)
             tap.equal(joined(replies)[2]["ended"], "count", "a call of Events beside a rule that watches eight")

@@ -90,6 +90,7 @@ def rules(tap):
         got = trigger(daemon, 0, alertname="Group", name=name)
         pids = {daemon.call("Read", id=i)["dump"]["process"]["pid"] for i in ids_of(got)}
         tap.check(len(pids) == 2 and pids < {t.pid for t in twins}, "MaxTargets=2 of three", got)
+        tap.equal(daemon.log().count("rule group: more than 2 processes match"), 1, "that one is left out is said")
         once = dict(source="test", fingerprint="ab", starts_at="2026-11-20T10:00:00Z", labels={
             "alertname": "ProcessStuck", "instance": HOST, "pid": str(target.pid)})
         first, second = daemon.call("Trigger", **once), daemon.call("Trigger", **once)
