@@ -289,7 +289,7 @@ int sw_merging_end(struct sw_merging *merging, int status)
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	struct sw_output *out = &merging->delivery.output;
 	int child_status = SW_STATUS_NOTHING;
-	/* It has the time for one dump more: it has read the others. */
+	/* The child has the time for one dump more: it has read the others. */
 	const int64_t deadline_ns =
 		merging->late ? sw_clock_ns() : sw_obtain_deadline_ns(merging->options, 1);
 	sw_close_p(&merging->fd);
