@@ -408,7 +408,7 @@ static int finish(struct sw_event_run *run, int r, struct sw_error *err)
 	if (beside != NULL)
 		r = stop(beside, r, err);
 	r = stop(run, r, err);
-	/* Of both; that beside takes half of it at most. */
+	/* The time of both; the run beside takes half of it at most. */
 	int64_t deadline_ns = rest_end_ns();
 	int64_t half_ns = deadline_ns - REST_S * (int64_t) NS_PER_S / 2;
 	if (beside != NULL) {
