@@ -845,10 +845,12 @@ static int unpack(struct sw_bytes file, struct sw_bytes *ret, char **buffer, str
 
 bool sw_profile_is_pprof(const void *data, size_t size)
 {
-	/* Writers begin with the kinds of values. */
+	/* Writers begin with the kinds of values. JSON may begin with such a byte, an empty line, but not go on so. */
 	const uint8_t first = PROFILE_SAMPLE_TYPE << 3 | 2;
 	const struct sw_bytes file = {data, size};
-	return is_gzip(file) || (size > 2 && file.data[0] == first && file.data[1] != '\n');
+	return is_gzip(file) ||
+	       (size > 2 && file.data[0] == first &&
+		(file.data[2] == VALUE_TYPE_TYPE << 3 || file.data[2] == VALUE_TYPE_UNIT << 3));
 }
 
 int sw_profile_parse_pprof(const void *data, size_t size, struct sw_profile **ret,

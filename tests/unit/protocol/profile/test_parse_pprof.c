@@ -405,5 +405,7 @@ TEST(test_packed)
 	assert_false(sw_profile_is_pprof("{\"schema\"", 9));
 	assert_false(sw_profile_is_pprof("", 0));
 	assert_false(sw_profile_is_pprof("\n\n\n", 3));
+	assert_false(sw_profile_is_pprof("\n{\"schema\"", 10));
+	assert_false(sw_profile_is_pprof("\n \n{\"schema\"", 12));
 	free(data);
 }
