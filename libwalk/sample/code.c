@@ -109,13 +109,18 @@ bool sw_sample_code_is_other(struct sw_sample_code *code, const struct sw_target
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	enum look seen = look(code, target, code->hash == 0, NS_PER_S, &text);
-	if (seen != LOOK_READ)
-		return seen == LOOK_FAILED;
-	uint64_t hash = code_hash(text.data, text.size);
-	bool other = code->hash != 0 && code->hash != hash;
-	code->hash = hash;
-	code->in_vain = code->asked && !other;
+	if (seen == LOOK_SAME)
+		return false;
+	const bool asked = code->asked, first = code->hash == 0;
 	code->asked = false;
+	code->in_vain = asked && seen == LOOK_FAILED;
+	if (seen == LOOK_FAILED)
+		return true;
+	uint64_t hash = code_hash(text.data, text.size);
+	bool other = !first && code->hash != hash;
+	code->hash = hash;
+	/* The first look compares with nothing: the maps were read anew for another reason. */
+	code->in_vain = asked && !first && !other;
 	return other || is_announced(&text, base);
 }
 

@@ -124,6 +124,21 @@ TEST(test_asked)
 	maps_write(later, "11 1");
 	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
 	assert_true(sw_sample_code_is_other(&code, &target, base));
+	/* The maps are read anew for another reason, which answers nothing. */
+	sw_sample_code_ask(&code);
+	code.hash = 0;
+	assert_int_equal(reads_of(later, "11 1", false), 1);
+	sw_sample_code_ask(&code);
+	maps_write(CODE, "11 1");
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
+	assert_true(sw_sample_code_is_other(&code, &target, base));
+	/* Maps that cannot be read are an answer, too. */
+	sw_sample_code_ask(&code);
+	fake_process.ended = true;
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
+	assert_true(sw_sample_code_is_other(&code, &target, base));
+	fake_kernel.now_ns += SW_SAMPLE_CODE_NS;
+	assert_false(sw_sample_code_is_other(&code, &target, base));
 	directory_remove();
 }
 
