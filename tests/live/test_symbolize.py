@@ -259,6 +259,7 @@ def test_pprof(tap):
             wait_blocked(target.pid)
             snapwalk("sample", target.pid, "--duration", 1, "--symbols", "none", "-o", own)
             snapwalk("show", own, "-o", pprof)
+            tap.check(f"{name}+0x" in snapwalk("show", own, "--format", "folded").stdout, f"{name}: a profile without names")
             for words in (("show",), ("symbolize",))[name != "inlines":]:  # a mapping does not tell where the code is linked to
                 for form in ("folded", "svg"):
                     tap.equal(snapwalk(*words, pprof, "--format", form).stdout,

@@ -472,6 +472,32 @@ TEST(test_locations)
 	sw_profile_destroy(p);
 }
 
+/* What a signal has interrupted is at its pc, as the innermost frame. */
+TEST(test_locations_signal)
+{
+	static const struct sw_profile_frame frames[] = {{.address = 0x3000},
+							 {.address = 0x2000},
+							 {.address = 0x1000,
+							  .flags = SW_PROFILE_SIGNAL}};
+	struct sw_profile *p = NULL;
+	struct sw_profile_locations *l = malloc(sizeof(*l));
+	uint32_t node = 0, frame = 0;
+	assert_non_null(l);
+	assert_int_equal(sw_profile_create(NULL, &p, NULL), 0);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(frames); i++) {
+		assert_int_equal(sw_profile_frame_find(p, &frames[i], true, &frame), 1);
+		assert_int_equal(sw_profile_node_find(p, node, frame, true, &node), 1);
+	}
+	sw_profile_locations_init(l, p);
+	assert_int_equal(sw_profile_locations_of(l, node), 3);
+	assert_int_equal(sw_profile_location_avma(l, l->stack[0]), 0x1000);
+	assert_int_equal(sw_profile_location_avma(l, l->stack[1]), 0x2000);
+	assert_int_equal(sw_profile_location_avma(l, l->stack[2]), 0x2fff);
+	sw_profile_locations_deinit(l);
+	free(l);
+	sw_profile_destroy(p);
+}
+
 TEST(test_gzip)
 {
 	struct sw_profile *p = create();
