@@ -73,9 +73,12 @@ static void modules_find(struct naming *n)
 	n->failed |= n->modules == NULL;
 	for (size_t i = 1; i < p->modules.n && !n->failed; i++) {
 		const struct sw_profile_module *m = sw_profile_module_at(p, i);
-		n->failed =
-			sw_naming_module(n->how, "elf", sw_profile_text_of(p, m->path),
-					 sw_profile_text_of(p, m->build_id), &n->modules[i]) < 0;
+		const char *id = sw_profile_text_of(p, m->build_id);
+		/* By its name alone only a file of which nothing else is known: of folded stacks. */
+		if (id[0] == '\0' && (m->start_avma != 0 || m->end_avma != 0))
+			id = NULL;
+		n->failed = sw_naming_module(n->how, "elf", sw_profile_text_of(p, m->path), id,
+					     &n->modules[i]) < 0;
 	}
 }
 

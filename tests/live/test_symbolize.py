@@ -306,6 +306,9 @@ def test_pprof(tap):
         # Folded stacks have names of files alone: one in a directory that is given, if there is one of that name.
         put(stripped, directory, "named", "inlines")
         put(debug, directory, "named", "inlines.debug")
+        foreign(path, "inlines", "", [start + main], start, start + 0x10000, 0)
+        got = snapwalk("symbolize", path, "--format", "folded", "--from", os.path.join(directory, "named"))
+        tap.equal(got.stdout, f"inlines;inlines+{main:#x} 7\n", "a mapping without a build-id is in no file by its name")
         put(stripped, directory, "two", "a", "inlines")
         put(debug, directory, "two", "a", "inlines.debug")
         with open(program, "rb") as file, open(os.path.join(directory, "other"), "wb") as other:
