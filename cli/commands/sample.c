@@ -62,6 +62,8 @@ static int sample(struct sw_sample_run *run, struct sw_profile_output *output)
 	bool started = run->options->program != NULL;
 	if (r < 0 && !(started && has_ended(&err)))
 		return sw_complain_error(run->selection.subjects[0].name, &err);
+	if (run->n_recorders == 0 && run->status != SW_STATUS_COMPLETE)
+		return run->status; /* it may not be sampled any more: that was said */
 	/* Without a recorder: it had ended when it was to be opened once more. */
 	bool ended = started &&
 		     (r < 0 || run->n_recorders == 0 || sw_recorder_has_ended(run->recorders[0]));

@@ -5,13 +5,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import SNAPWALK, TARGETS, Tap, snapwalk, wait_until  # noqa: E402
+from harness import SNAPWALK, TARGETS, Tap, public, snapwalk, wait_until  # noqa: E402
 
 PYTHON = sys.executable
 # The surroundings that a program is given by the process that starts it.
@@ -57,6 +58,17 @@ def test_status(tap):
     result = sample("--mode", "cpu", "-d", "1", "--", "sh", "-c", "sleep 2; exit 7")
     tap.check(result.returncode == 7 and "--mode off says what the threads wait for" in result.stderr and
               "it ended" not in result.stderr, "a program that used no CPU time until --duration", result)
+
+
+def test_setuid(tap):
+    """A program that its user may not look at any more was refused: it is not said to have ended."""
+    program = public(shutil.which("sleep"))
+    os.chmod(program, 0o4755)
+    if os.geteuid() != 0 or os.statvfs(program).f_flag & os.ST_NOSUID:
+        tap.skip("setuid", "no program of another user can be started", "root, a /tmp without nosuid")
+        return
+    result = sample("--mode", "cpu", "-d", "1", "--", program, "2", user="nobody")
+    tap.check("it ended" not in result.stderr and result.stderr.count("snapwalk: ") == 1, "a program of more rights is refused, once", result)
 
 
 def test_profile(tap):
@@ -181,5 +193,5 @@ def test_refused(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(test_status, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_no_pidfd,
+    Tap.main(test_status, test_setuid, test_profile, test_surroundings, test_signals, test_duration, test_killed, test_no_pidfd,
              test_refused)
