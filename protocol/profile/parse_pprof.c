@@ -614,7 +614,7 @@ static uint64_t value_of(struct parser *p, uint64_t value, uint64_t each)
 	return __builtin_mul_overflow(value, each, &all) || all > INT64_MAX ? INT64_MAX : all;
 }
 
-/* Of a sample that does not say its own. */
+/* The state of a sample that does not say its own. */
 static uint32_t state_by_mode(struct parser *p)
 {
 	if (sw_profile_by_time(p->profile))

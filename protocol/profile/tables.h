@@ -26,7 +26,7 @@ struct sw_profile_module {
 	uint32_t path, build_id;       /* strings; the same two are the same module */
 	uint64_t start_avma, end_avma; /* where it was first seen */
 	uint64_t bias;                 /* avma - svma there */
-	/* Offset of start_avma in the file, of profiles of others; 0: all of it is mapped in one part. by_mapping: addresses
+	/* Profiles of others have these. The offset in the file of start_avma; 0: all of it is mapped in one part. by_mapping: addresses
 	 * are such offsets, and bias is avma - offset: no file was there that tells where in it they are. */
 	uint64_t mapping_off;
 	bool by_mapping;

@@ -361,7 +361,7 @@ TEST(test_ids)
 	assert_true(clock() - before < CPU_S * CLOCKS_PER_SEC);
 }
 
-/* Hostile: things that cost memory without a byte, or are read again and again. */
+/* Messages that cost memory without a byte, or are read again and again, are refused. */
 TEST(test_too_much)
 {
 	enum { MESSAGES = 1 << 22, LONG = 256 };

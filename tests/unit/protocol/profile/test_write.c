@@ -472,7 +472,7 @@ TEST(test_locations)
 	sw_profile_destroy(p);
 }
 
-/* What a signal has interrupted is at its pc, as the innermost frame. */
+/* A frame that a signal has interrupted is at its pc, as the innermost one is. */
 TEST(test_locations_signal)
 {
 	static const struct sw_profile_frame frames[] = {{.address = 0x3000},
