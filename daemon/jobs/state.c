@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "jobs/state.h"
 #include "jobs/job.h"
+#include "jobs/run.h"
 #include "jobs/series.h"
 #include "errors.h"
 
@@ -25,6 +26,17 @@ int sw_jobs_start(struct sw_jobs *jobs, sd_event *event, struct sw_spawner *spaw
 	return sw_publish_start(&jobs->publisher, event, err);
 }
 
+/* A worker of Events sends what comes for up to an hour, and nobody asks anew meanwhile: it is told to end, and the next
+ * one is authorized by the new configuration. Rules with OnEvent= begin anew by themselves. */
+static void events_renew(struct sw_jobs *jobs)
+{
+	struct sw_series *series;
+	TAILQ_FOREACH(series, &jobs->series, link)
+	if (series->events != NULL && !series->events->kept && series->waiter.job != NULL &&
+	    series->waiter.job->state == SW_JOB_RUNNING)
+		sw_job_enough(series->waiter.job);
+}
+
 void sw_jobs_reconfigure(struct sw_jobs *jobs, const struct sw_config *config)
 {
 	struct sw_error err;
@@ -35,6 +47,7 @@ void sw_jobs_reconfigure(struct sw_jobs *jobs, const struct sw_config *config)
 		sw_log(SW_LOG_ERROR, "workers go by the old Deny= and DumpMax=: %s", err.message);
 	sw_recent_clear(&jobs->recent);
 	sw_kept_renew(jobs);
+	events_renew(jobs);
 }
 
 void sw_jobs_deinit(struct sw_jobs *jobs)

@@ -241,7 +241,9 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 	events->all.n_no_stack = sum(events->all.n_no_stack, ended->n_no_stack);
 	if (events->wish.count > 0)
 		events->wish.count -= ended->n < events->wish.count ? ended->n : 0;
-	if (ended->end != SW_WORKER_END_CHANGED || !go_on(events))
+	/* Before its time: a reload has ended it. */
+	const bool early = ended->end == SW_WORKER_END_TIME && sw_clock_ns() < events->wish.end_ns;
+	if ((ended->end != SW_WORKER_END_CHANGED && !early) || !go_on(events))
 		answer(events, words[ended->end], NULL);
 }
 

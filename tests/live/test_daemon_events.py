@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from daemon import Daemon, SNAPWALKD, UNPRIVILEGED, refusal
 from harness import Tap, Target, iterator_refused, wait_until
@@ -201,6 +202,24 @@ def permissions(tap):
             tap.equal(has, word != "no", f"Events={word}: {'with' if word != 'no' else 'without'} CAP_BPF")
 
 
+def taken(tap):
+    """A reload ends the events of those whom it takes the right to them; others' go on with another worker."""
+    with Daemon({"Events": "owners"}) as daemon, daemon.client(UNPRIVILEGED) as client, daemon.client() as roots, \
+            Target("events", user=UNPRIVILEGED, group=UNPRIVILEGED, extra_groups=[]) as target:
+        lost = begun(client, target.pid, call("openat"), duration_ms=15000)
+        kept = begun(roots, target.pid, call("openat", errno="ENOENT"), count=N)
+        before, began = daemon.workers(), time.monotonic()
+        daemon.write_config(Events="root")
+        daemon.process.send_signal(signal.SIGHUP)
+        last = list(lost)[-1]
+        tap.check(last.get("ended") == "time" and time.monotonic() - began < 10, "Events=root: the owner's events end",
+                  (last, time.monotonic() - began))
+        wait_until(lambda: [caps(w) for w in daemon.workers() if w not in before] == [0], "a new worker")
+        turn(target)
+        last = joined(kept)[2]
+        tap.equal((last.get("ended"), last.get("n_breaks")), ("count", 1), "root's go on")
+
+
 def of_rule(daemon, rule):
     """The dumps that a rule has made, by their reasons."""
     with daemon.client() as client:
@@ -309,7 +328,7 @@ def main():
         for test in tap.chosen(exact, others, privileges, slow, programs, refused):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(permissions, rules, places):
+    for test in tap.chosen(permissions, taken, rules, places):
         tap.guard(test)
     tap.done()
 
