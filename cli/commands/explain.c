@@ -203,8 +203,7 @@ static int explain(struct sw_session *session, const struct sw_subject *subject,
 	if (r == -SW_E_NOT_FOUND) {
 		char about[32]; /* with 0x: digits alone would look like a process */
 		(void) snprintf(about, sizeof(about), "0x%" PRIx64, options->address_avma);
-		sw_complain(about, err.message, sw_error_wire(r),
-			    "give an address inside a line of /proc/PID/maps");
+		sw_complain_for(about, err.message, sw_error_wire(r), SW_SAID_OF_ADDRESS);
 		return SW_STATUS_NOTHING;
 	}
 	if (r == 0)
@@ -225,9 +224,7 @@ static int explain_lock(const struct sw_options *options, const char *about,
 			? sw_report_lock_json(report, options->address_avma, &text, &size, &err)
 			: sw_report_lock(report, options->address_avma, &how, &text, &size, &err);
 	if (r == -SW_E_NOT_FOUND) {
-		sw_complain(about, err.message, sw_error_wire(r),
-			    "a lock for which no thread waits is not in a dump; give an address of "
-			    "blocked_on in its JSON");
+		sw_complain_for(about, err.message, sw_error_wire(r), SW_SAID_OF_LOCK);
 		return SW_STATUS_NOTHING;
 	}
 	if (r < 0)

@@ -153,8 +153,7 @@ static int say_kept(const struct sw_subject *subject, const struct sw_daemon_dum
 	if (dump->report != NULL && !dump->complete)
 		sw_complain_warnings(subject->name, dump->report, 0, verbose);
 	if (!dump->stored) {
-		sw_complain(subject->name, "the daemon did not keep the dump", "not_stored",
-			    "see the daemon's journal, or give -o");
+		sw_complain_for(subject->name, "the daemon did not keep the dump", "not_stored", 0);
 		return SW_STATUS_MISSING;
 	}
 	say("captured %d %s: %s", (int) subject->pid, dump->comm, dump->id);
@@ -212,7 +211,7 @@ static int capture_all(struct hooker *h, const struct sw_selection *selection)
 		char message[64];
 		(void) snprintf(message, sizeof(message), "%zu more processes match",
 				n - HOOK_TARGETS_MAX);
-		sw_complain(h->kind, message, "limit", "choose some by --pid");
+		sw_complain_for(h->kind, message, "limit", SW_SAID_OF_HOOK);
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}
 	return status;
@@ -236,8 +235,8 @@ static int prepare(struct hooker *h)
 			(void) sw_fail(&err, SW_E_NOT_FOUND,
 				       "nobody listens on %s, and there is no -o",
 				       sw_daemon_path(&h->options, buffer));
-		sw_complain(h->kind, err.message, sw_error_wire(err.code),
-			    direct ? "give -o DIR" : "start snapwalkd, or give -o DIR");
+		sw_complain_for(h->kind, err.message, sw_error_wire(err.code),
+				SW_SAID_OF_HOOK | (direct ? 0 : SW_SAID_OF_DAEMON));
 		return SW_STATUS_NOTHING;
 	}
 	if (h->keeps && !h->into_directory &&
@@ -293,8 +292,8 @@ static int trigger_all(struct hooker *h, const struct sw_alerts *alerts)
 {
 	int status = SW_STATUS_COMPLETE;
 	if (h->options.via == SW_VIA_DIRECT || h->options.output != NULL) {
-		sw_complain(h->kind, "the daemon captures by its rules and keeps the dumps",
-			    "usage", "give neither -o nor --via direct");
+		sw_complain_for(h->kind, "the daemon captures by its rules and keeps the dumps",
+				"usage", SW_SAID_OF_HOOK | SW_SAID_OF_KEPT);
 		return SW_STATUS_USAGE;
 	}
 	for (size_t i = 0; i < alerts->n_alerts; i++) {
@@ -335,7 +334,7 @@ static int complain_input(const char *kind, const struct sw_error *err)
 {
 	if (err->code != SW_E_INVALID)
 		return sw_complain_error(kind, err);
-	sw_complain(kind, err->message, "usage", "see snapwalk-hook(1)");
+	sw_complain_for(kind, err->message, "usage", SW_SAID_OF_HOOK);
 	return SW_STATUS_USAGE;
 }
 
@@ -371,8 +370,7 @@ int sw_cmd_hook(const struct sw_options *options)
 	struct hooker h = {.kind = options->words[0], .options = *options};
 	const struct sw_hook_kind *kind = sw_hook_find(h.kind);
 	if (kind == NULL) {
-		sw_complain(h.kind, "no kind of hook", "usage",
-			    "give monit, alertmanager, nagios, collectd or systemd");
+		sw_complain_for(h.kind, "no kind of hook", "usage", SW_SAID_OF_HOOK);
 		return SW_STATUS_USAGE;
 	}
 	limit_time(options->timeout_ms);

@@ -27,16 +27,16 @@ static int complain_early(const struct sw_options *options, const struct sw_samp
 			  bool ended)
 {
 	if (ended && options->mode == SW_RECORD_CPU)
-		sw_complain(options->program[0],
-			    "it ended before it had used CPU time for a sample", "no_samples",
-			    "sample more often with --rate, or all its time with --mode wall");
+		sw_complain_for(options->program[0],
+				"it ended before it had used CPU time for a sample", "no_samples",
+				SW_SAID_OF_CPU);
 	else if (ended)
-		sw_complain(options->program[0], "it ended before a stack of it was sampled",
-			    "no_samples", "sample more often with --rate");
+		sw_complain_for(options->program[0], "it ended before a stack of it was sampled",
+				"no_samples", 0);
 	else
-		sw_complain(run->selection.subjects[0].name,
-			    "it was told to stop before the first sample", "no_samples",
-			    "let it run for longer");
+		sw_complain_for(run->selection.subjects[0].name,
+				"it was told to stop before the first sample", "no_samples",
+				SW_SAID_OF_SIGNAL);
 	return SW_STATUS_NOTHING;
 }
 
@@ -284,8 +284,8 @@ int sw_cmd_sample(const struct sw_options *options)
 		return sw_started_run(options, sample_started);
 	int status;
 	if (options->whole_host && geteuid() != 0) {
-		sw_complain("--all", "only root may sample all processes", "not_permitted",
-			    "run it as root");
+		sw_complain_for("--all", "only root may sample all processes", "not_permitted",
+				SW_SAID_OF_MACHINE);
 		return SW_STATUS_DENIED;
 	}
 	if (is_of_host(options) && sample_all(options, &status))

@@ -349,8 +349,8 @@ int sw_cmd_top(const struct sw_options *options)
 	if (r == 0)
 		r = sw_looks_open(&t.live, options, &subject, &err);
 	if (r == 0 && sw_recorder_refused(t.live.recorder)[0] != '\0')
-		sw_complain(subject.name, sw_recorder_refused(t.live.recorder), "unsupported",
-			    "all threads are stopped for each look");
+		sw_complain_for(subject.name, sw_recorder_refused(t.live.recorder), "unsupported",
+				SW_SAID_OF_SAMPLES);
 	bool on_terminal = is_on_terminal(options);
 	if (r == 0 && on_terminal)
 		r = terminal_prepare(&t, &subject, &err);

@@ -38,8 +38,8 @@ static bool take(void *arg, struct json_object *parameters, struct sw_complaint 
 	else if (strcmp(event, "ready") == 0)
 		sw_row_header(&text);
 	else if (strcmp(event, "dropped") == 0)
-		sw_complain("daemon", "some dumps were made that are not shown here", "dropped",
-			    "read faster, or see 'snapwalk list'");
+		sw_complain_for("daemon", "some dumps were made that are not shown here", "dropped",
+				0);
 	else
 		put_event(&text, event, parameters);
 	bool more = print(&text);

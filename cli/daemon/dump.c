@@ -195,6 +195,5 @@ void sw_daemon_say_coalesced(const char *about, const struct sw_daemon_dump *dum
 		return;
 	(void) snprintf(message, sizeof(message), "this dump was made %d.%d s before you asked",
 			(int) (age_ms / 1000), (int) (age_ms % 1000 / 100));
-	sw_complain(about, message, "coalesced",
-		    "see MinIntervalSec= in snapwalk.conf(5), or use --via direct");
+	sw_complain_for(about, message, "coalesced", 0);
 }

@@ -120,8 +120,8 @@ static void complain_several(const char *about, const struct sw_selection *s)
 			       s->subjects[i].comm);
 	if (s->n_subjects > SELECT_LIST_SHOWN)
 		sw_text_printf(&text, ", ...");
-	sw_complain(about, text.failed ? "several processes match" : text.data, "usage",
-		    "choose one by its process id");
+	sw_complain_for(about, text.failed ? "several processes match" : text.data, "usage",
+			SW_SAID_OF_PROCESSES);
 	sw_text_deinit(&text);
 }
 

@@ -148,8 +148,8 @@ static void workers_end(struct worker *workers, size_t n)
 		       errno == EINTR)
 			;
 		if (WIFSIGNALED(how))
-			sw_complain("snapwalk", "a process that captures was killed", "internal",
-				    "nothing is missing, as another one has dumped the rest");
+			sw_complain_for("snapwalk", "a process that captures was killed",
+					"internal", SW_SAID_OF_OTHERS);
 	}
 }
 

@@ -309,8 +309,8 @@ static int burst_run(struct burst *b, struct sw_text *text)
 		return sw_complain_error(name, &err);
 	put_all(text, b, n, sw_clock_ns() - begin_ns);
 	if (sw_recorder_refused(b->recorder)[0] != '\0')
-		sw_complain(name, sw_recorder_refused(b->recorder), "unsupported",
-			    "which threads never ran is not known");
+		sw_complain_for(name, sw_recorder_refused(b->recorder), "unsupported",
+				SW_SAID_OF_BURST);
 	return n < b->options->burst_count ? SW_STATUS_MISSING : SW_STATUS_COMPLETE;
 }
 

@@ -81,13 +81,11 @@ static int recorder_open(struct sw_sample_run *run, const struct sw_subject *sub
 	const char *refused = sw_recorder_refused(made);
 	run->by_events = sw_recorder_by_events(made) && (run->n_recorders == 1 || run->by_events);
 	if (run->n_recorders == 1 && refused[0] != '\0')
-		sw_complain(subject->name, refused, "unsupported",
-			    run->options->mode == SW_RECORD_CPU
-				    ? "threads that are on a CPU are stopped for each sample"
-			    : run->options->mode == SW_RECORD_OFF
-				    ? "all threads are stopped for each sample, and blocked time "
-				      "is counted by samples"
-				    : "all threads are stopped for each sample");
+		sw_complain_for(subject->name, refused, "unsupported",
+				SW_SAID_OF_SAMPLES |
+					(run->options->mode == SW_RECORD_CPU   ? SW_SAID_OF_CPU
+					 : run->options->mode == SW_RECORD_OFF ? SW_SAID_OF_BLOCKED
+									       : 0));
 	return SW_STATUS_COMPLETE;
 }
 
@@ -523,8 +521,8 @@ int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
 	for (size_t i = 0; i < run->n_recorders; i++) {
 		if (!sw_recorder_has_ended(run->recorders[i]) || run->options->program != NULL)
 			continue;
-		sw_complain(run->names[i], "it ended while it was sampled", "exited",
-			    "the result is what was there by then");
+		sw_complain_for(run->names[i], "it ended while it was sampled", "exited",
+				SW_SAID_OF_OTHERS);
 		status = sw_status_worse(status, SW_STATUS_MISSING);
 	}
 	return status;

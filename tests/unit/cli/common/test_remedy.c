@@ -72,8 +72,9 @@ static void check_possible(const char *wire)
 }
 
 /* Codes that are no errors, warnings or ends. */
-static const char *const others[] = {"usage",     "invalid",      "lost",
-				     "no_stacks", "thread_ended", "warnings"};
+static const char *const others[] = {"usage",        "invalid",   "lost",      "no_stacks",
+				     "thread_ended", "warnings",  "coalesced", "dropped",
+				     "no_samples",   "not_stored"};
 
 /* Words of advice that help only for these causes. */
 static void check_of_cause(const char *wire, uint64_t causes)
@@ -92,8 +93,8 @@ static void check_of_cause(const char *wire, uint64_t causes)
 		{"FUNCTIONS", SW_SAID_OF_CODE},
 		{"snapwalk sample' looks", SW_SAID_OF_CODE},
 		{"snapwalkd", SW_SAID_OF_DAEMON},
-		{"daemon's", SW_SAID_OF_DAEMON},
-		{"snapwalk list", SW_SAID_OF_KEPT},
+		{"the daemon's socket", SW_SAID_OF_DAEMON},
+		{"see 'snapwalk list', or make", SW_SAID_OF_NEWEST},
 		{"--via daemon", SW_SAID_OF_NEWEST},
 		{"DEBUGINFOD_URLS", SW_SAID_OF_SERVER},
 		{"DEBUGINFOD_CACHE_PATH", SW_SAID_OF_CACHE},
@@ -103,6 +104,19 @@ static void check_of_cause(const char *wire, uint64_t causes)
 		{"--format", SW_SAID_OF_FORMAT},
 		{"a name with", SW_SAID_OF_NAME},
 		{"the filter", SW_SAID_OF_SELECTION},
+		{"-o DIR", SW_SAID_OF_HOOK},
+		{"neither -o", SW_SAID_OF_HOOK},
+		{"--pid", SW_SAID_OF_HOOK},
+		{"hook", SW_SAID_OF_HOOK},
+		{"/proc/PID/maps", SW_SAID_OF_ADDRESS | SW_SAID_OF_PAIRS},
+		{"blocked_on", SW_SAID_OF_LOCK},
+		{"for each sample", SW_SAID_OF_SAMPLES},
+		{"--mode wall", SW_SAID_OF_CPU},
+		{"never ran", SW_SAID_OF_BURST},
+		{"run for longer", SW_SAID_OF_SIGNAL},
+		{"run it as root", SW_SAID_OF_MACHINE},
+		{"by its process id", SW_SAID_OF_PROCESSES},
+		{"by then", SW_SAID_OF_OTHERS},
 	};
 	const char *remedy = sw_remedy(wire, causes);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
@@ -117,8 +131,8 @@ static void check_each(const char *wire)
 	static const uint64_t circumstances[] = {0, SW_SAID_OF_FILE, SW_SAID_TO_ROOT,
 						 SW_SAID_OF_FILE | SW_SAID_TO_ROOT,
 						 (SW_SAID_OF_FILTER << 1) - 1};
-	for (uint64_t a = 0; a <= SW_SAID_OF_CODE; a = a != 0 ? a << 1 : SW_SAID_OF_FILTER << 1)
-		for (uint64_t b = SW_SAID_OF_FILTER << 1; b <= SW_SAID_OF_CODE; b <<= 1)
+	for (uint64_t a = 0; a <= SW_SAID_LAST; a = a != 0 ? a << 1 : SW_SAID_OF_FILTER << 1)
+		for (uint64_t b = SW_SAID_OF_FILTER << 1; b <= SW_SAID_LAST; b <<= 1)
 			for (size_t i = 0; i < SW_ARRAY_SIZE(circumstances); i++)
 				check_of_cause(wire, a | b | circumstances[i]);
 	for (uint64_t causes = 0; causes < SW_SAID_OF_FILTER << 1; causes++)
@@ -212,6 +226,17 @@ TEST(test_remedies_by_cause)
 		{"usage", SW_SAID_OF_PROFILE | SW_SAID_OF_SEVERAL, "show them one by one"},
 		{"usage", SW_SAID_OF_TERMINAL, "give -o FILE"},
 		{"usage", 0, ""}, /* the command line has words of its own */
+		{"usage", SW_SAID_OF_HOOK | SW_SAID_OF_KEPT, "give neither -o nor --via direct"},
+		{"usage", SW_SAID_OF_PROCESSES, "choose one by its process id"},
+		{"unsupported", SW_SAID_OF_SAMPLES | SW_SAID_OF_CPU,
+		 "threads that are on a CPU are stopped for each sample"},
+		{"unsupported", SW_SAID_OF_SAMPLES, "all threads are stopped for each sample"},
+		{"not_found", SW_SAID_OF_HOOK, "give -o DIR"},
+		{"not_found", SW_SAID_OF_HOOK | SW_SAID_OF_DAEMON,
+		 "start snapwalkd, or give -o DIR"},
+		{"not_permitted", SW_SAID_OF_MACHINE, "run it as root"},
+		{"exited", SW_SAID_OF_OTHERS, "the result is what was there by then"},
+		{"no_samples", 0, "sample more often with --rate"},
 		{"frame_limit", SW_SAID_AT_DEEPEST,
 		 "no more frames than these are shown of a stack"},
 		{"not_permitted", SW_SAID_TO_ROOT, "see why with 'snapwalk doctor PID'"},
