@@ -126,6 +126,8 @@ static const struct {
 	{"unsupported", PAIRS | TOLD,
 	 "see 'not followed' in the text, or not_followed in JSON, for the reason of each"},
 	{"unsupported", PAIRS, "the lines above say which pairs are not, and why"},
+	{"unsupported", PROFILE | CPU,
+	 "the label state of 'snapwalk sample' says where a thread was"},
 	{"unsupported", PROFILE, "samples, a time and the labels of 'snapwalk sample' are read"},
 	{"unsupported", 0, "see CAVEATS in snapwalk(1) for what is supported"},
 	{"internal", TRAP | SANDBOX,

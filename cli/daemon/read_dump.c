@@ -191,9 +191,9 @@ static void say_left_out(const struct sw_read_dump *dump)
 		return;
 	sw_text_printf(&states, "%zu sample%s without a state: shown as on a CPU", left->n_states,
 		       sw_plural(left->n_states));
-	sw_complain(sw_read_dump_name(dump),
-		    states.failed ? "samples without a state: shown as on a CPU" : states.data,
-		    "unsupported", "the label state of 'snapwalk sample' says where a thread was");
+	sw_complain_for(sw_read_dump_name(dump),
+			states.failed ? "samples without a state: shown as on a CPU" : states.data,
+			"unsupported", SW_SAID_OF_PROFILE | SW_SAID_OF_CPU);
 }
 
 int sw_read_dump_next(struct sw_read_dump *dump)
