@@ -10,7 +10,7 @@
 # - the operations behind unwind/capture.h, from hooks: its functions are inline and call the table of
 #   capture/space.c, whose functions for the window must be in files that are looked at, like hooks;
 # - struct sw_memory, from those that follow pointers: in the window it is that of jit/common/stop.c,
-#   and those of runtimes/ruby/window.c, runtimes/beam/window.c, runtimes/beam/processes_window.c and
+#   and those of runtimes/beam/window.c, runtimes/beam/processes_window.c and
 #   runtimes/hotspot/virtual/window.c.
 #
 # The objects are those of the build where its flags leave the same calls as -O2 does; else each file is compiled for this.
@@ -87,7 +87,7 @@ looked_at libwalk/arch/syscall_x86_64.c
 looked_at libwalk/capture/stacks.c clock_gettime sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
 	sw_capture_reads_make sw_capture_touch sw_futex_range sw_snapshot_map
 # The only waits are those of sw_copier_run() for the reader, and they end at the deadline.
-looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_reads_make sw_copier_run
+looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_all_held sw_capture_reads_make sw_copier_run
 looked_at libwalk/copier/serve.c clock_gettime
 looked_at libwalk/waits/range.c sw_arch_syscall_register
 looked_at libwalk/unwind/copied.c
@@ -150,12 +150,6 @@ looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cp
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
-looked_at libwalk/runtimes/ruby/window.c sw_ruby_frame_read sw_ruby_iseq_name sw_ruby_method_name sw_copied_memory \
-	sw_ruby_mutex_owner sw_ruby_self_thread sw_ruby_stack_read sw_ruby_thread_read sw_snapshot_map sw_ruby_fiber_at sw_ruby_fiber_memory \
-	sw_ruby_fiber_of sw_ruby_any_ec sw_ruby_created_each
-looked_at libwalk/runtimes/ruby/fibers.c sw_snapshot_map
-looked_at libwalk/runtimes/ruby/created.c
-looked_at libwalk/runtimes/ruby/locks.c sw_ruby_ec_read
 looked_at libwalk/runtimes/beam/window.c sw_beam_is_code sw_beam_line_find sw_beam_text_read sw_beam_process_parse sw_beam_scheduler_parse \
 	sw_beam_processes_copy
 looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is_parked sw_beam_table_read sw_copied_memory \

@@ -27,20 +27,21 @@ static bool is_needed(const struct sw_capture_space *space)
 }
 
 /* In the reader. The snapshot is the one that was there when the reader was forked: maps, modules, what before() found. */
-static void readers_run(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-			size_t n_threads)
+static void readers_run(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	struct sw_capture_space *space = arg;
 	struct sw_snapshot *snap = space->snap;
-	for (size_t i = 0; i < n_threads; i++) {
+	for (size_t i = 0; i < told->n_threads; i++) {
+		const struct sw_copier_thread *from = &told->threads[i];
 		struct sw_thread *t = &snap->threads[i];
-		t->tid = threads[i].tid;
-		t->captured = threads[i].captured;
-		t->fs_base = threads[i].fs_base;
-		t->gs_base = threads[i].gs_base;
-		t->regs = threads[i].regs;
+		t->tid = from->tid;
+		t->captured = from->captured;
+		t->fs_base = from->fs_base;
+		t->gs_base = from->gs_base;
+		t->regs = from->regs;
 	}
-	snap->n_threads = n_threads;
+	snap->n_threads = told->n_threads;
+	snap->priv->hooks_whole = told->whole;
 	for (size_t i = 0; i < space->n_hooks; i++) {
 		const struct sw_hook *hook = &space->hooks[i];
 		if (hook->touch != NULL && *hook->found != NULL)
@@ -231,6 +232,7 @@ void sw_capture_touch_end(struct sw_capture_space *space)
 		return;
 	await(space, FINISH_MS);
 	bool died = space->copier.lost;
+	space->snap->priv->hooks_cut = space->touched == SW_COPIER_LIMIT;
 	space->copier.missed |= space->copier.lost || space->copier.pending;
 	sw_copier_end(&space->copier);
 	ranges_trim(space);
@@ -239,6 +241,7 @@ void sw_capture_touch_end(struct sw_capture_space *space)
 	space->snap->priv->copier_pool_bytes = space->copier.channel_bytes;
 	space->copier.channel = NULL;
 	sw_copier_destroy(&space->copier);
+	space->snap->priv->hooks_cut |= space->copier.missed;
 	if (space->copier.missed)
 		sw_snapshot_warn(space->snap, SW_WARN_CAPTURE, 0,
 				 died ? SW_E_IO : SW_E_STOP_TIMEOUT,

@@ -8,6 +8,7 @@
  */
 #include "capture/touch_window.h"
 #include "capture/copy.h"
+#include "capture/stacks.h"
 #include "snapshot/snapshot.h"
 
 #include <snapwalk/clock.h>
@@ -71,6 +72,8 @@ void sw_capture_touch(struct sw_capture_space *space)
 	struct sw_copier *c = &space->copier;
 	if (c->channel == NULL || !threads_tell(space))
 		return;
+	space->snap->priv->hooks_whole = sw_capture_all_held(&space->capture);
+	c->channel->whole = space->snap->priv->hooks_whole;
 	c->turn_wait_ns = TURN_WAIT_MS * NS_PER_MS;
 	c->run_wait_ns = RUN_WAIT_MS * NS_PER_MS;
 	space->touched = sw_copier_run(c, &source, space->stop->copy_end_ns);

@@ -22,9 +22,9 @@
 enum {
 	SW_COPIER_PAGE_BYTES = 4096,
 	SW_COPIER_GRANULE_BYTES = SW_COPIER_PAGE_BYTES / 64,
-	SW_COPIER_RANGES_MAX = 1024, /* of one turn */
-	SW_COPIER_PAGES_MAX = 1024,  /* of one run, in all ranges together */
-	SW_COPIER_TURNS_MAX = 4096,  /* of one run */
+	SW_COPIER_RANGES_MAX = 16384, /* of one turn */
+	SW_COPIER_PAGES_MAX = 16384,  /* of one run, in all ranges together */
+	SW_COPIER_TURNS_MAX = 4096,   /* of one run */
 };
 
 enum sw_copier_turn { SW_COPIER_IDLE, SW_COPIER_RUN, SW_COPIER_WANT, SW_COPIER_DONE };
@@ -60,6 +60,7 @@ struct sw_copier_channel {
 	uint32_t n_threads; /* the copier's, as the threads */
 	int32_t cpu;        /* the copier's: the CPU that the reader is to run on; -1: any */
 	uint32_t rehearses; /* the copier's: the reader lists what this run reads */
+	uint32_t whole;     /* the copier's: no thread of the process seems to run meanwhile */
 	struct sw_copier_range ranges[SW_COPIER_RANGES_MAX];
 	/* The reader's, of the run: a bit for each SW_COPIER_GRANULE_BYTES of the pool of which something was read. */
 	uint64_t read[SW_COPIER_PAGES_MAX];

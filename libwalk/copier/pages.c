@@ -2,6 +2,7 @@
 #include "copier/pages.h"
 #include "map.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +12,25 @@ static uint64_t page_of(uint64_t avma)
 	return avma & -(uint64_t) SW_COPIER_PAGE_BYTES;
 }
 
-static bool is_used(const struct sw_copier_pages *p, const struct sw_copier_page *slot)
-{
-	return slot->run == p->run;
-}
-
-/* The slot of a page, or a free one; NULL: there is none. */
-static struct sw_copier_page *slot_of(struct sw_copier_pages *p, uint64_t page_avma)
+/* The slot of a page, or the free one for it. */
+static uint16_t *slot_of(struct sw_copier_pages *p, uint64_t page_avma)
 {
 	size_t i = (size_t) sw_mix64(page_avma) % SW_COPIER_SLOTS;
-	while (is_used(p, &p->slots[i]) && p->slots[i].avma != page_avma)
+	while (p->slots[i] != 0 && p->known[p->slots[i] - 1].avma != page_avma)
 		i = (i + 1) % SW_COPIER_SLOTS;
-	return is_used(p, &p->slots[i]) || p->n < SW_COPIER_SLOTS / 2 ? &p->slots[i] : NULL;
+	return &p->slots[i];
 }
 
 static void page_add(struct sw_copier_pages *p, uint64_t page_avma, const uint8_t *data)
 {
-	struct sw_copier_page *slot = slot_of(p, page_avma);
-	if (slot == NULL || is_used(p, slot))
+	uint16_t *slot = slot_of(p, page_avma);
+	if (*slot != 0 || p->n == SW_COPIER_KNOWN_MAX)
 		return;
-	*slot = (struct sw_copier_page){.avma = page_avma, .data = data, .run = p->run};
-	p->n++;
+	static_assert(SW_COPIER_KNOWN_MAX <= UINT16_MAX, "a slot has its place");
+	p->known[p->n] = (struct sw_copier_page){.avma = page_avma,
+						 .data = data,
+						 .slot = (uint32_t) (slot - p->slots)};
+	*slot = (uint16_t) ++p->n;
 }
 
 /* The pages of the ranges that the copier has answered. */
@@ -48,19 +47,20 @@ static void answers_add(struct sw_copier_pages *p, size_t n)
 
 static struct sw_copier_page *page_get(struct sw_copier_pages *p, uint64_t page_avma)
 {
-	struct sw_copier_page *slot = slot_of(p, page_avma);
-	if (slot == NULL) {
+	const uint16_t *slot = slot_of(p, page_avma);
+	if (*slot == 0 && p->n == SW_COPIER_KNOWN_MAX) {
 		p->over = true;
 		return NULL;
 	}
-	if (!is_used(p, slot) && !p->over) {
+	if (*slot == 0 && !p->over) {
 		p->channel->ranges[0] =
 			(struct sw_copier_range){.avma = page_avma, .bytes = SW_COPIER_PAGE_BYTES};
 		p->channel->n_ranges = 1;
 		p->ask(p->arg);
 		answers_add(p, 1);
 	}
-	return is_used(p, slot) && slot->data != NULL ? slot : NULL;
+	struct sw_copier_page *page = *slot != 0 ? &p->known[*slot - 1] : NULL;
+	return page != NULL && page->data != NULL ? page : NULL;
 }
 
 static void read_note(struct sw_copier_pages *p, const uint8_t *data, size_t bytes)
@@ -104,8 +104,8 @@ struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_3
 
 void sw_copier_pages_begin(struct sw_copier_pages *p)
 {
-	p->run++;
-	p->n = 0;
+	while (p->n > 0)
+		p->slots[p->known[--p->n].slot] = 0;
 	answers_add(p, p->channel->n_ranges);
 }
 
@@ -119,13 +119,12 @@ void sw_copier_pages_list(struct sw_copier_pages *p)
 {
 	struct sw_copier_channel *c = p->channel;
 	c->n_foreseen = 0;
-	for (size_t i = 0; i < SW_COPIER_SLOTS; i++) {
-		const struct sw_copier_page *slot = &p->slots[i];
-		if (!is_used(p, slot) || !slot->read || c->n_foreseen >= SW_COPIER_PAGES_MAX)
+	for (size_t i = 0; i < p->n && c->n_foreseen < SW_COPIER_PAGES_MAX; i++) {
+		const struct sw_copier_page *k = &p->known[i];
+		if (!k->read)
 			continue;
-		size_t page = (size_t) (slot->data - c->pool) / SW_COPIER_PAGE_BYTES;
-		c->foreseen[c->n_foreseen++] =
-			(struct sw_copier_foreseen){slot->avma, c->read[page]};
+		size_t page = (size_t) (k->data - c->pool) / SW_COPIER_PAGE_BYTES;
+		c->foreseen[c->n_foreseen++] = (struct sw_copier_foreseen){k->avma, c->read[page]};
 	}
 	if (c->n_foreseen > 1)
 		qsort(c->foreseen, c->n_foreseen, sizeof(*c->foreseen), compare_pages);

@@ -12,12 +12,16 @@
  *
  * A read answers, or the deadline has passed (over): from then on each read of a page that is not there fails.
  */
-enum { SW_COPIER_SLOTS = 4096 /* a power of two; half of them are used at most */ };
+enum {
+	SW_COPIER_KNOWN_MAX =
+		SW_COPIER_PAGES_MAX, /* pages of one run, with those that cannot be read */
+	SW_COPIER_SLOTS = 2 * SW_COPIER_KNOWN_MAX, /* a power of two */
+};
 
 struct sw_copier_page {
 	uint64_t avma;
 	const uint8_t *data; /* of the pool; NULL: it cannot be read */
-	uint32_t run;        /* the run that uses the slot */
+	uint32_t slot;       /* where it is found */
 	bool read;           /* in this run, by a reader */
 };
 
@@ -25,10 +29,10 @@ struct sw_copier_pages {
 	struct sw_copier_channel *channel; /* borrowed */
 	void (*ask)(const void *arg); /* gives the turn to the copier and waits for the answer */
 	const void *arg;              /* borrowed */
-	bool over;    /* the deadline or a limit came first: what was read since is not whole */
-	uint32_t run; /* its number; a slot with another one is free */
-	size_t n;     /* slots that are used */
-	struct sw_copier_page slots[SW_COPIER_SLOTS];
+	bool over; /* the deadline or a limit came first: what was read since is not whole */
+	size_t n;  /* pages that are known in this run */
+	struct sw_copier_page known[SW_COPIER_KNOWN_MAX];
+	uint16_t slots[SW_COPIER_SLOTS]; /* by hash: the place in known, and 1; 0: free */
 };
 
 /* A run begins: nothing is there but the pages that the copier has foreseen. */

@@ -189,10 +189,14 @@ static void cpu_follow(const struct sw_copier_channel *channel, int *cpu)
 _Noreturn static void reader_main(struct reader *r)
 {
 	owner_be(r);
-	struct sw_copier_pages *pages = calloc(1, sizeof(*pages));
-	if (pages == NULL || !confine(r))
+	/* Most of it is never used: calloc() may write to all of it. */
+	struct sw_copier_pages *pages = mmap(NULL, sizeof(*pages), PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pages == MAP_FAILED || !confine(r))
 		_exit(1);
-	*pages = (struct sw_copier_pages){.channel = r->channel, .ask = ask, .arg = r};
+	pages->channel = r->channel;
+	pages->ask = ask;
+	pages->arg = r;
 	struct sw_memory memory = sw_copier_pages_memory(pages, r->job->is_32bit);
 	uint32_t last = SW_COPIER_IDLE;
 	int cpu = -1;
@@ -200,7 +204,7 @@ _Noreturn static void reader_main(struct reader *r)
 		turn_wait(r->channel, last, r->parent);
 		cpu_follow(r->channel, &cpu);
 		sw_copier_pages_begin(pages);
-		r->job->run(r->job->arg, memory, r->channel->threads, r->channel->n_threads);
+		r->job->run(r->job->arg, memory, r->channel);
 		if (r->channel->rehearses)
 			sw_copier_pages_list(pages);
 		last = SW_COPIER_DONE;
@@ -223,7 +227,7 @@ static int channel_create(size_t threads_max, struct sw_copier *c, struct sw_err
 	c->channel = p;
 	c->channel->cpu = -1;
 	c->channel_bytes = bytes;
-	c->foreseen = calloc(SW_COPIER_PAGES_MAX, sizeof(*c->foreseen));
+	c->foreseen = malloc(SW_COPIER_PAGES_MAX * sizeof(*c->foreseen));
 	if (c->foreseen == NULL) {
 		(void) munmap(p, bytes); /* ours, cannot fail */
 		return sw_fail_nomem(err);

@@ -11,8 +11,7 @@
  */
 struct sw_copier_job {
 	/* In the reader, once in each run. May allocate. */
-	void (*run)(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		    size_t n_threads);
+	void (*run)(void *arg, struct sw_memory memory, const struct sw_copier_channel *told);
 	void *arg;
 	bool is_32bit;
 };

@@ -136,6 +136,9 @@ enum sw_copier_end sw_copier_run(struct sw_copier *c, const struct sw_copier_sou
 				 int64_t until_ns)
 {
 	enum sw_copier_end end = SW_COPIER_ENDED;
+	/* The run before has used no others. */
+	memset(c->channel->read, 0,
+	       (c->used / SW_COPIER_PAGE_BYTES + 1) * sizeof(c->channel->read[0]));
 	c->used = c->n_turns = 0;
 	c->waited_ns = 0;
 	c->limited = false;
@@ -145,7 +148,6 @@ enum sw_copier_end sw_copier_run(struct sw_copier *c, const struct sw_copier_sou
 	c->missed = c->lost || c->pending;
 	if (c->missed)
 		return SW_COPIER_LATE;
-	memset(c->channel->read, 0, sizeof(c->channel->read));
 	atomic_store(&c->channel->over, c->limited);
 	turn_give(c);
 	while ((end = turn_wait(c, until_ns)) == SW_COPIER_ENDED) {

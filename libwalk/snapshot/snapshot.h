@@ -36,6 +36,8 @@ struct sw_snapshot_priv {
 	bool saved;            /* likewise */
 	bool args;             /* likewise */
 	bool hooks_torn;       /* threads ran while hooks copied, in the last window, too */
+	bool hooks_whole;      /* no thread seemed to run while the readers of runtimes read */
+	bool hooks_cut;        /* these did not get all that they asked for */
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */
 	/* The snapshot whose maps this one borrows, through which what does not change is read; NULL: its own. Borrowed. */
 	const struct sw_snapshot *base;

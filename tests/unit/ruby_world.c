@@ -2,6 +2,7 @@
 #include "ruby_world.h"
 #include "arch/arch.h"
 #include "runtimes/ruby/frames.h"
+#include "runtimes/ruby/touch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,33 @@ static void method_put(struct ruby_world *w)
 	ruby_world_u64(w, second + SW_RUBY_OBJECT_LENGTH, 2 * 512);
 	ruby_world_u64(w, second + SW_RUBY_ARRAY_ITEMS, items - 88 * 2 * 8);
 	ruby_world_u64(w, items, string_put(w, 5, "times"));
+}
+
+static bool note(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct ruby_world *w = arg;
+	w->n_reads++;
+	if (!sw_memory_read(fake_memory(&w->fake), avma, buffer, length))
+		return false;
+	memset(w->was_read + (avma - RUBY_WORLD), true, length);
+	return true;
+}
+
+static bool read_noted(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct ruby_world *w = arg;
+	return sw_memory_read(fake_memory(&w->fake), avma, buffer, length) &&
+	       memchr(w->was_read + (avma - RUBY_WORLD), false, length) == NULL;
+}
+
+void ruby_world_touch(struct ruby_world *w)
+{
+	static const struct sw_memory_ops notes = {.read = note}, noted = {.read = read_noted};
+	struct sw_ruby_before before = {.found = w->ruby.found};
+	memset(w->was_read, 0, sizeof(w->was_read));
+	w->n_reads = 0;
+	sw_ruby_touch(&w->snap, &before, (struct sw_memory){&notes, w});
+	w->ruby.vm.memory = (struct sw_memory){&noted, w};
 }
 
 void ruby_world_init(struct ruby_world *w)

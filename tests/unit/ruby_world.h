@@ -42,6 +42,8 @@ struct ruby_world {
 	struct sw_snapshot_priv priv;
 	struct sw_snapshot snap;
 	struct sw_ruby ruby;
+	bool was_read[RUBY_WORLD_BYTES]; /* by the last ruby_world_touch() */
+	size_t n_reads;
 };
 
 void ruby_world_init(struct ruby_world *w);
@@ -51,6 +53,9 @@ void ruby_world_u32(struct ruby_world *w, uint64_t avma, uint32_t value);
 
 /* Instruction i of the function of frame f (0 leaf, 2 <main>), as a pc. */
 uint64_t ruby_world_pc(unsigned f, unsigned i);
+
+/* Reads as a capture does. From then on ruby has what was read, and nothing else. */
+void ruby_world_touch(struct ruby_world *w);
 
 /* Frames that were added. */
 struct ruby_sink {

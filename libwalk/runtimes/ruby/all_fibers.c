@@ -8,7 +8,6 @@
 #include "runtimes/ruby/created.h"
 #include "runtimes/ruby/fibers.h"
 #include "runtimes/ruby/frames.h"
-#include "runtimes/ruby/window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,7 +77,7 @@ static bool created_add(void *arg, const struct sw_ruby_created *created)
 size_t sw_ruby_all_fibers(struct sw_ruby *ruby, const char **ret_why)
 {
 	struct sw_ruby_all_fibers *all = calloc(1, sizeof(*all));
-	const struct sw_ruby_window *w = ruby->window;
+	const struct sw_snapshot_priv *priv = ruby->snap->priv;
 	uint64_t ec;
 	*ret_why = "out of memory";
 	if (all == NULL)
@@ -87,16 +86,17 @@ size_t sw_ruby_all_fibers(struct sw_ruby *ruby, const char **ret_why)
 	*ret_why = "Ruby is not read";
 	if (ruby->found.layout == NULL)
 		return 0;
-	const char *why = w != NULL ? w->created_why : NULL;
-	all->torn = ruby->snap->live && (w == NULL || !w->whole || ruby->snap->priv->hooks_torn);
+	const char *why = NULL;
+	all->torn = ruby->snap->live && (!priv->hooks_whole || priv->hooks_torn);
 	const char *begun_why = begun_list(ruby, all);
 	if (sw_ruby_any_ec(&ruby->vm, ruby->snap, &ec)) {
-		const char *created_why = sw_ruby_created_each(&ruby->vm, ec, created_add, all);
-		why = all->created_lost ? "out of memory" : why != NULL ? why : created_why;
+		why = sw_ruby_created_each(&ruby->vm, ec, created_add, all);
+		if (all->created_lost)
+			why = "out of memory";
 	}
-	*ret_why = w != NULL && w->fibers_cut ? "not all fibers could be copied"
-		   : begun_why != NULL        ? begun_why
-					      : why;
+	*ret_why = priv->hooks_cut     ? "not all fibers could be copied"
+		   : begun_why != NULL ? begun_why
+				       : why;
 	return all->n + all->n_created;
 }
 

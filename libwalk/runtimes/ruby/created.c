@@ -13,8 +13,6 @@
  *
  * Source: cont.c (struct rb_jit_cont, jit_cont_new(), cont_init_jit_cont(), fiber_initialize()), vm_core.h (rb_proc_t,
  * struct rb_block) of Ruby 3.3.8.
- *
- * In the window, too: nothing is allocated or opened.
  */
 #include "runtimes/ruby/created.h"
 #include "bytes.h"

@@ -18,8 +18,6 @@
  *
  * Source: cont.c (rb_fiber_struct, rb_context_struct, fiber_pool_stack, fiber_prepare_stack(),
  * fiber_entry()), coroutine/amd64/Context.h of Ruby 3.1.2 and 3.3.8.
- *
- * In the window, too: nothing is allocated or opened.
  */
 #include "runtimes/ruby/fibers.h"
 #include "bytes.h"

@@ -114,7 +114,10 @@ static void module_look(const struct sw_elf_symbols *symbols, struct sw_ruby_fou
 		f->layout = NULL;
 		f->missing = "ruby_current_ec";
 	} else {
+		struct sw_elf_symbol vm;
 		f->symbols_svma = symbols_find(symbols);
+		if (sw_elf_symbols_find(symbols, "ruby_current_vm_ptr", &vm))
+			f->vm_svma = vm.svma;
 	}
 }
 

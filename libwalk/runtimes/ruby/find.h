@@ -16,6 +16,7 @@ struct sw_ruby_found {
 	char version[16];    /* "3.1.7"; "" when it does not say */
 	struct sw_tls_variable ec; /* ruby_current_ec */
 	uint64_t symbols_svma;     /* ruby_global_symbols; 0: not known */
+	uint64_t vm_svma;          /* ruby_current_vm_ptr; 0: not known */
 };
 
 /* rb_vm_exec(): [start, end). Only the walk asks for it. */

@@ -5,8 +5,7 @@
 #include "runtimes/ruby/vm.h"
 
 enum {
-	/* Bytes of a GVL that are copied in the window, and one more: a range of this length is
-	 * there only if nothing ran while it was copied. */
+	/* Bytes of a GVL that are looked at. They are in the snapshot only if nothing ran while it was made. */
 	SW_RUBY_GVL_BYTES = 185,
 };
 
@@ -28,8 +27,7 @@ struct sw_ruby_gvl {
 /* False: it has no Ruby, or one that does not fit the layout. The layout must have locks. */
 bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_thread *ret);
 
-/* The innermost frame of a thread, and the thread (rb_thread_t) whose method it executes. False: it is none of a Thread. Used in
- * the window, too. */
+/* The innermost frame of a thread, and the thread (rb_thread_t) whose method it executes. False: it is none of a Thread. */
 bool sw_ruby_self_thread(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
 			 uint64_t *ret_frame_avma, uint64_t *ret_avma);
 

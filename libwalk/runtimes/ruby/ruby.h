@@ -26,7 +26,6 @@ struct sw_ruby_chain {
 };
 
 struct sw_ruby_known;
-struct sw_ruby_window;
 struct sw_ruby_all_fibers;
 
 /* The Ruby of one snapshot. */
@@ -45,11 +44,10 @@ struct sw_ruby {
 	const struct sw_thread *stack_of; /* borrowed; NULL: none yet */
 	struct sw_ruby_stack stack;
 	bool has_stack;
-	struct sw_ruby_copied copied;        /* by_copies: what frames execute */
-	struct sw_ruby_chain chain;          /* of the thread that is being walked */
-	const struct sw_ruby_window *window; /* borrowed; NULL: nothing was copied in one */
-	struct sw_ruby_all_fibers *fibers;   /* owned; NULL: they were not asked for */
-	struct sw_ruby_known *known;         /* owned; waits.c: its threads, by their address */
+	struct sw_ruby_copied copied;      /* by_copies: what frames execute */
+	struct sw_ruby_chain chain;        /* of the thread that is being walked */
+	struct sw_ruby_all_fibers *fibers; /* owned; NULL: they were not asked for */
+	struct sw_ruby_known *known;       /* owned; waits.c: its threads, by their address */
 	size_t n_known;
 	bool known_read;
 	bool cut; /* frames of a thread could not be read, or lie on no native frame */

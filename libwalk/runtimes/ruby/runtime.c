@@ -5,7 +5,7 @@
  *	find       which module is Ruby, its version; layout: where things are in it
  *	unexported what its library does not say by symbols
  *	vm         its structures: stacks, frames, names
- *	window     what is copied while nothing changes
+ *	touch      what of them is read while nothing changes
  *	recipe     what is copied at an event, by the kernel; copied: what frames of such copies execute
  *	chain      the frames of a thread; frames: which of them lie on which native frame
  *	yjit       generated code
@@ -21,8 +21,8 @@
 #include "runtimes/ruby/fiber_root.h"
 #include "runtimes/ruby/frames.h"
 #include "runtimes/ruby/recipe.h"
+#include "runtimes/ruby/touch.h"
 #include "runtimes/ruby/waits.h"
-#include "runtimes/ruby/window.h"
 #include "runtimes/ruby/yjit.h"
 #include "snapshot/live.h"
 
@@ -45,10 +45,10 @@ static void ruby_close(void *state)
 static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_ruby *ruby = calloc(1, sizeof(*ruby));
+	const struct sw_ruby_before *before = found;
 	if (ruby == NULL)
 		return -SW_E_NOMEM;
 	ruby->snap = snap;
-	ruby->window = found;
 	ruby->source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
 	ruby->vm = (struct sw_ruby_vm){.memory = sw_snapshot_memory(&ruby->source),
 				       .found = &ruby->found};
@@ -68,8 +68,8 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	if (ruby->by_copies && ruby->found.layout != NULL)
 		(void) sw_ruby_pool_find(ruby->now.memory, ruby->found.place, true,
 					 &ruby->vm.pool); /* else: as nobody has set it */
-	else if (ruby->window != NULL)
-		ruby->vm.pool = ruby->window->pool;
+	else if (before != NULL)
+		ruby->vm.pool = before->pool;
 	else if (ruby->found.layout != NULL)
 		(void) sw_ruby_pool_find(ruby->vm.memory, ruby->found.place, true,
 					 &ruby->vm.pool); /* else: as nobody has set it */
@@ -165,7 +165,7 @@ const struct sw_runtime_ops sw_runtime_ruby = {
 	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_ruby_probe,
 	.before = sw_ruby_before,
-	.in_window = sw_ruby_in_window,
+	.touch = sw_ruby_touch,
 	.recipe = sw_ruby_recipe,
 	.renew = ruby_renew,
 	.open = ruby_open,

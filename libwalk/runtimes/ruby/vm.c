@@ -42,12 +42,13 @@ bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
 	return false;
 }
 
-bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret)
+bool sw_ruby_stack_of(const struct sw_ruby_vm *vm, uint64_t ec_avma, struct sw_ruby_stack *ret)
 {
 	uint64_t words, bytes;
 	uint8_t data[SW_RUBY_EC_FRAMES_BYTES];
 	struct sw_bytes b = {data, sizeof(data)};
-	if (!sw_ruby_ec_read(vm, fs_base, &ret->ec_avma, data, sizeof(data)))
+	ret->ec_avma = ec_avma;
+	if (!sw_memory_read(vm->memory, ec_avma, data, sizeof(data)))
 		return false;
 	(void) sw_bytes_u64(b, SW_RUBY_EC_STACK, &ret->values_avma); /* these fit */
 	(void) sw_bytes_u64(b, SW_RUBY_EC_STACK_SIZE, &words);
@@ -58,6 +59,14 @@ bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw
 	return !__builtin_add_overflow(ret->values_avma, bytes, &ret->end_avma) &&
 	       ret->first_avma >= ret->values_avma && ret->first_avma < ret->end_avma &&
 	       (ret->end_avma - ret->first_avma) % vm->found->layout->frame_bytes == 0;
+}
+
+bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret)
+{
+	uint64_t ec_avma, stack_avma;
+	return sw_ruby_ec_read(vm, fs_base, &ec_avma, (uint8_t *) &stack_avma,
+			       sizeof(stack_avma)) &&
+	       sw_ruby_stack_of(vm, ec_avma, ret);
 }
 
 bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret)

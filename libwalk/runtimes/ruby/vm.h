@@ -6,10 +6,7 @@
 #include "runtimes/ruby/fiber_pool.h"
 #include "runtimes/ruby/find.h"
 
-/*
- * The structures of Ruby's VM, read through a memory that gives what was copied, or that copies what is
- * read (window.c). Nothing here allocates.
- */
+/* The structures of Ruby's VM, read through a memory that gives what was copied, or the process's own (touch.c). */
 struct sw_ruby_vm {
 	struct sw_memory memory;
 	const struct sw_ruby_found *found; /* with a layout */
@@ -51,6 +48,8 @@ bool sw_ruby_any_ec(const struct sw_ruby_vm *vm, const struct sw_snapshot *snap,
 		    uint64_t *ret_avma);
 /* False: the thread has no Ruby. */
 bool sw_ruby_stack_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_stack *ret);
+/* The same by the execution context. */
+bool sw_ruby_stack_of(const struct sw_ruby_vm *vm, uint64_t ec_avma, struct sw_ruby_stack *ret);
 bool sw_ruby_frame_read(const struct sw_ruby_vm *vm, uint64_t avma, struct sw_ruby_frame *ret);
 
 /* The function that a frame of Ruby executes: label ("block in run"), file and the line of the

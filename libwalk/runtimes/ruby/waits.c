@@ -44,20 +44,11 @@ static struct sw_ruby_known *known_find(const struct sw_ruby *ruby, uint64_t thr
 static bool gvl_read(const struct sw_ruby *ruby, uint64_t gvl_avma, struct sw_ruby_gvl *ret)
 {
 	const struct sw_ruby_lock_layout *at = ruby->found.layout->locks;
-	const struct sw_snapshot *snap = ruby->snap;
-	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE) {
-		uint8_t data[SW_RUBY_GVL_BYTES];
-		struct sw_bytes bytes = {data, sizeof(data)};
-		return sw_memory_read(ruby->vm.memory, gvl_avma, data, sizeof(data)) &&
-		       sw_ruby_gvl_parse(at, bytes, ret);
-	}
-	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++) {
-		const struct sw_range *r = &snap->ranges[i];
-		struct sw_bytes bytes = {r->data, r->bytes};
-		if (r->start_avma == gvl_avma && r->bytes == SW_RUBY_GVL_BYTES)
-			return sw_ruby_gvl_parse(at, bytes, ret);
-	}
-	return false;
+	uint8_t data[SW_RUBY_GVL_BYTES];
+	struct sw_bytes bytes = {data, sizeof(data)};
+	return !ruby->snap->priv->hooks_torn &&
+	       sw_memory_read(ruby->vm.memory, gvl_avma, data, sizeof(data)) &&
+	       sw_ruby_gvl_parse(at, bytes, ret);
 }
 
 /* Notes those in the list. It ends at a thread that is not known: of those behind it nothing is said. */

@@ -127,8 +127,7 @@ static int expendable(struct sw_error *err)
 	return sw_expendable_end(e) && ok ? 0 : -1;
 }
 
-static void read_nothing(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-			 size_t n_threads)
+static void read_nothing(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 }
 

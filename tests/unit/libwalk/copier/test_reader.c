@@ -46,8 +46,8 @@ static enum sw_copier_end run_for(struct sw_copier *c, int64_t ms)
 	return sw_copier_run(c, &source, sw_clock_ns() + ms * MS);
 }
 
-static struct sw_copier start(void (*run)(void *, struct sw_memory, const struct sw_copier_thread *,
-					  size_t))
+static struct sw_copier start(void (*run)(void *, struct sw_memory,
+					  const struct sw_copier_channel *))
 {
 	struct sw_copier c;
 	const struct sw_copier_job job = {.run = run};
@@ -56,12 +56,11 @@ static struct sw_copier start(void (*run)(void *, struct sw_memory, const struct
 }
 
 /* A reader that could not read what it should ends, which is seen. */
-static void read_well(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		      size_t n_threads)
+static void read_well(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
-	if (n_threads != 2 || threads[1].fs_base != WORD ||
-	    !sw_memory_u64(memory, threads[1].fs_base, &word) || word != WORD)
+	if (told->n_threads != 2 || told->threads[1].fs_base != WORD ||
+	    !sw_memory_u64(memory, told->threads[1].fs_base, &word) || word != WORD)
 		_exit(1);
 }
 
@@ -93,8 +92,7 @@ TEST(test_runs)
 
 enum { MANY = 100 };
 
-static void read_many(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		      size_t n_threads)
+static void read_many(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
 	for (uint64_t i = MANY; i > 0; i--)
@@ -114,8 +112,7 @@ TEST(test_rehearses_many)
 	sw_copier_destroy(&c);
 }
 
-static void hang(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		 size_t n_threads)
+static void hang(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (;;)
 		atomic_signal_fence(memory_order_seq_cst);
@@ -163,8 +160,7 @@ static struct sw_copier_channel *channel_of(struct sw_memory memory)
 }
 
 /* Begins when it is too late, but in a rehearsal. */
-static void be_late(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		    size_t n_threads)
+static void be_late(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	const struct sw_copier_channel *c = channel_of(memory);
 	uint64_t word;
@@ -172,7 +168,7 @@ static void be_late(void *arg, struct sw_memory memory, const struct sw_copier_t
 		atomic_signal_fence(memory_order_seq_cst);
 	if (!sw_memory_u64(memory, WORD, &word) || word != WORD)
 		_exit(1);
-	if (n_threads > 0 && sw_memory_u64(memory, WORD + 4096, &word))
+	if (told->n_threads > 0 && sw_memory_u64(memory, WORD + 4096, &word))
 		_exit(1);
 }
 
@@ -221,8 +217,7 @@ TEST(test_never_finishes)
 	sw_copier_destroy(&c);
 }
 
-static void die(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		size_t n_threads)
+static void die(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
 	(void) sw_memory_u64(memory, WORD, &word);
@@ -238,26 +233,22 @@ TEST(test_dies)
 	sw_copier_destroy(&c);
 }
 
-static void open_file(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		      size_t n_threads)
+static void open_file(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) open("/", O_RDONLY | O_CLOEXEC);
 }
 
-static void execute(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		    size_t n_threads)
+static void execute(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-static void kill_parent(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-			size_t n_threads)
+static void kill_parent(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) kill(getppid(), 0);
 }
 
-static void allocate(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-		     size_t n_threads)
+static void allocate(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (size_t bytes = 16; bytes <= 32 << 20; bytes *= 2) {
 		char *p = malloc(bytes);
@@ -270,8 +261,7 @@ static void allocate(void *arg, struct sw_memory memory, const struct sw_copier_
 
 enum { MUCH_BYTES = 1 << 20, MUCH_MAX = 512 };
 
-static void allocate_all(void *arg, struct sw_memory memory, const struct sw_copier_thread *threads,
-			 size_t n_threads)
+static void allocate_all(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (size_t i = 0; i < MUCH_MAX; i++) {
 		char *p = malloc(MUCH_BYTES);
@@ -296,8 +286,9 @@ TEST(test_memory)
 /* The reader is killed at a system call that it does not need. */
 TEST(test_system_calls)
 {
-	static void (*const calls[])(void *, struct sw_memory, const struct sw_copier_thread *,
-				     size_t) = {open_file, execute, kill_parent};
+	static void (*const calls[])(void *, struct sw_memory,
+				     const struct sw_copier_channel *) = {open_file, execute,
+									  kill_parent};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		struct sw_copier c = start(calls[i]);
 		assert_int_equal(run_for(&c, LONG_MS), SW_COPIER_DIED);

@@ -3,7 +3,7 @@
 #include "ruby_world.h"
 #include "runtimes/ruby/chain.h"
 #include "runtimes/ruby/frames.h"
-#include "runtimes/ruby/window.h"
+#include "runtimes/ruby/touch.h"
 #include "runtimes/ruby/yjit.h"
 #include "runtimes/ruby/yjit.h"
 #include "test.h"
@@ -192,157 +192,109 @@ TEST_WITH(test_name_zero, setup, teardown)
 	assert_false(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS, 0, &name));
 }
 
-/* ---- the window -------------------------------------------------------------------------------- */
+/* ---- before and in the window ------------------------------------------------------------------ */
 
-enum { COPIES_MAX = 64 };
-
-static struct fake_region copies[COPIES_MAX];
-static size_t n_copies;
-
-static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret_data)
+static int setup_touch(void **state)
 {
-	if (n_copies == COPIES_MAX || avma < RUBY_WORLD || bytes > RUBY_WORLD_BYTES ||
-	    avma - RUBY_WORLD > RUBY_WORLD_BYTES - bytes)
-		return false;
-	*ret_data = world.data + (avma - RUBY_WORLD);
-	copies[n_copies++] = (struct fake_region){avma, *ret_data, bytes};
-	return true;
-}
-
-static bool is_whole(struct sw_capture *capture)
-{
-	return true;
-}
-
-static void assert_named(uint64_t iseq_avma, const char *label)
-{
-	struct fake_memory fake = {.regions = copies, .n_regions = n_copies};
-	const struct sw_ruby_vm vm = {.memory = fake_memory(&fake), .found = &world.ruby.found};
-	struct sw_ruby_name name;
-	assert_true(sw_ruby_iseq_name(&vm, iseq_avma, 0, &name));
-	assert_string_equal(name.label, label);
-}
-
-/* Compiled code keeps no place in its frames: of each function all is copied that its name needs. */
-TEST_WITH(test_window_no_places, setup, teardown)
-{
-	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
-	struct sw_ruby_window *window = calloc(1, sizeof(*window));
-	void *found = window;
-	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
-	assert_non_null(window);
-	window->found = world.ruby.found;
+	ruby_world_init(&world);
+	world.thread.captured = true;
 	world.snap.threads = &world.thread;
 	world.snap.n_threads = 1;
+	return 0;
+}
+
+TEST_WITH(test_touch, setup_touch, teardown)
+{
+	struct ruby_sink sink;
+	ruby_world_touch(&world);
+	assert_true(ruby_world_frames(&world, 0, true, 0, &sink));
+	assert_int_equal(sink.n, 1);
+	assert_string_equal(said(&sink.frames[0]), "leaf /srv/a.rb:1");
+	assert_true(ruby_world_frames(&world, 1, true, 0, &sink));
+	assert_int_equal(sink.n, 2);
+	assert_string_equal(said(&sink.frames[0]), "times :0");
+	assert_string_equal(said(&sink.frames[1]), "<main> /srv/a.rb:23");
+	assert_false(world.ruby.cut);
+}
+
+/* Compiled code keeps no place in its frames: of each function all is read that its name needs. */
+TEST_WITH(test_touch_no_places, setup_touch, teardown)
+{
+	struct sw_ruby_name name;
 	ruby_world_u64(&world, RUBY_LEAF + SW_RUBY_FRAME_PC, 0);
 	ruby_world_u64(&world, RUBY_MAIN + SW_RUBY_FRAME_PC, 0);
-	for (int i = 0; i < 2; i++) { /* of a window that is repeated nothing is there before */
-		n_copies = 0;
-		assert_int_equal(sw_ruby_in_window(&capture), 0);
-		assert_named(RUBY_ISEQS, "leaf");
-		assert_named(RUBY_ISEQS + 0x800, "<main>");
-	}
-	free(window);
+	ruby_world_touch(&world);
+	assert_true(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS, 0, &name));
+	assert_string_equal(name.label, "leaf");
+	assert_true(sw_ruby_iseq_name(&world.ruby.vm, RUBY_ISEQS + 0x800, 0, &name));
+	assert_string_equal(name.label, "<main>");
 }
 
-/* A thread's frames, and the values below them, are copied at once. */
-TEST_WITH(test_window_stack, setup, teardown)
+/* A function that many threads execute is read once. */
+TEST_WITH(test_touch_once, setup_touch, teardown)
 {
-	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
-	struct sw_ruby_window *window = calloc(1, sizeof(*window));
-	void *found = window;
-	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
-	struct sw_ruby_stack stack;
-	bool frames = false, values = false;
-	assert_non_null(window);
-	window->found = world.ruby.found;
-	world.snap.threads = &world.thread;
-	world.snap.n_threads = 1;
-	ruby_world_u64(&world, RUBY_LEAF + SW_RUBY_FRAME_SP, RUBY_FRAMES - 0x100);
-	assert_true(sw_ruby_stack_read(&world.ruby.vm, world.thread.fs_base, &stack));
-	assert_true(stack.values_avma < RUBY_FRAMES - 0x100);
-	n_copies = 0;
-	assert_int_equal(sw_ruby_in_window(&capture), 0);
-	for (size_t i = 0; i < n_copies; i++) {
-		frames |= copies[i].start_avma == stack.first_avma &&
-			  copies[i].size == stack.end_avma - stack.first_avma;
-		values |= copies[i].start_avma == stack.values_avma &&
-			  copies[i].size == RUBY_FRAMES - 0x100 - stack.values_avma;
-	}
-	assert_true(frames);
-	assert_true(values);
-	assert_int_equal(window->bulk[0].bytes, 0); /* of no other thread */
-	assert_int_equal(window->bulk[1].bytes, 0);
-	free(window);
-}
-
-/* Frames of more threads than a limit are not copied, and the snapshot says so. */
-TEST_WITH(test_window_limit, setup, teardown)
-{
-	enum { LIMIT = 512 };
-	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
-	static struct sw_thread threads[LIMIT + 1];
-	struct sw_ruby_window *window = calloc(1, sizeof(*window));
-	void *found = window;
-	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
-	assert_non_null(window);
-	window->found = world.ruby.found;
+	enum { MANY = 600 };
+	static struct sw_thread threads[MANY];
+	ruby_world_touch(&world);
+	size_t n = world.n_reads;
+	for (size_t i = 0; i < MANY; i++)
+		threads[i] = world.thread;
 	world.snap.threads = threads;
-	for (size_t i = 0; i < 2; i++) { /* the last one runs leaf() */
-		memset(threads, 0, sizeof(threads));
-		world.snap.n_threads = LIMIT + i;
-		threads[LIMIT - 1 + i] = world.thread;
-		n_copies = 0;
-		assert_int_equal(sw_ruby_in_window(&capture), 0);
-		bool copied = false;
-		for (size_t k = 0; k < n_copies; k++)
-			copied |= copies[k].start_avma == RUBY_ISEQS;
-		assert_int_equal(copied, i == 0);
-		if (i == 0)
-			assert_null(sw_snapshot_limit(&world.snap, 0));
-		else
-			assert_string_equal(sw_snapshot_limit(&world.snap, 0),
-					    "ruby: what threads after the 512th run and wait for "
-					    "was not copied with their stacks");
-	}
-	free(window);
+	world.snap.n_threads = MANY;
+	ruby_world_touch(&world);
+	assert_true(world.n_reads < MANY * n / 2);
 }
 
-/* The code that tells whether a frame is being filled is copied for the thread that was interrupted
- * in it. */
-TEST_WITH(test_window_code, setup, teardown)
+/* Before the window no thread has a thread pointer: what they execute is found by the list of threads. */
+TEST_WITH(test_touch_rehearsal, setup_touch, teardown)
 {
-	static const struct sw_capture_ops ops = {.copy = copy, .is_whole = is_whole};
+	enum {
+		VM = RUBY_WORLD + 0x2000,
+		THREAD = VM + 0x100,
+		HEAD = VM + 0x200,
+		SLOT = VM + 0x300,
+		NODE_BYTES = 0x80,
+	};
+	world.thread.fs_base = 0;
+	world.ruby.found.vm_svma = SLOT;
+	ruby_world_touch(&world); /* nothing leads to a thread */
+	assert_false(world.was_read[RUBY_LEAF - RUBY_WORLD]);
+	ruby_world_u64(&world, SLOT, VM);
+	ruby_world_u64(&world, VM + 40, THREAD);
+	ruby_world_u64(&world, THREAD, HEAD); /* a ring: the list's head, and the thread itself */
+	ruby_world_u64(&world, HEAD, THREAD);
+	ruby_world_u64(&world, THREAD + 40, RUBY_EC);
+	ruby_world_touch(&world); /* the context does not lead back */
+	assert_false(world.was_read[RUBY_LEAF - RUBY_WORLD]);
+	ruby_world_u64(&world, RUBY_EC + SW_RUBY_EC_THREAD, THREAD);
+	ruby_world_touch(&world);
+	assert_true(world.was_read[RUBY_LEAF - RUBY_WORLD]);
+	assert_true(world.was_read[RUBY_ISEQS - RUBY_WORLD]);
+	assert_true(world.was_read[RUBY_METHOD - RUBY_WORLD]);
+	ruby_world_u64(&world, HEAD, HEAD); /* a list that never comes back has a limit */
+	ruby_world_touch(&world);
+	assert_in_range(world.n_reads, 4096, 20 * 4096);
+}
+
+/* The code that tells whether a frame is being filled is read for the thread that was interrupted in it. */
+TEST_WITH(test_touch_code, setup_touch, teardown)
+{
+	enum { AT = 0x2800 };
+	static char path[] = "";
 	struct sw_map code = {.start_avma = RUBY_WORLD,
 			      .end_avma = RUBY_WORLD + RUBY_WORLD_BYTES,
 			      .prot = SW_MAP_READ | SW_MAP_EXEC,
-			      .path = ""};
-	struct sw_ruby_window *window = calloc(1, sizeof(*window));
-	void *found = window;
-	struct sw_capture capture = {.snap = &world.snap, .ops = &ops, .found = &found};
-	assert_non_null(window);
-	window->found = world.ruby.found;
-	world.thread.regs.pc_avma = RUBY_WORLD + 0x1234;
-	world.snap.threads = &world.thread;
-	world.snap.n_threads = 1;
+			      .path = path};
+	world.thread.regs.pc_avma = RUBY_WORLD + AT;
 	world.snap.maps = &code;
 	world.snap.n_maps = 1;
 	for (uint64_t inode = 0; inode < 2; inode++) {
 		code.inode = inode; /* a file's code is read as it is later */
-		n_copies = 0;
-		assert_int_equal(sw_ruby_in_window(&capture), 0);
-		bool copied = false;
-		for (size_t i = 0; i < n_copies; i++)
-			copied |=
-				copies[i].start_avma == RUBY_WORLD + 0x1234 - SW_RUBY_FILL_BYTES &&
-				copies[i].size == SW_RUBY_FILL_BYTES;
-		for (size_t i = 0; i < n_copies && copied; i++)
-			if (copies[i].start_avma == RUBY_WORLD + 0x1234)
-				assert_int_equal(copies[i].size, SW_RUBY_END_BYTES);
-		assert_int_equal(copied, inode == 0);
+		ruby_world_touch(&world);
+		assert_int_equal(world.was_read[AT - SW_RUBY_FILL_BYTES], inode == 0);
+		assert_int_equal(world.was_read[AT + SW_RUBY_END_BYTES - 1], inode == 0);
 	}
 	world.snap.n_maps = 0;
-	free(window);
 }
 
 TEST_WITH(test_stack_hostile, setup, teardown)

@@ -3,14 +3,12 @@
 #include "ruby_fiber_world.h"
 #include "runtimes/ruby/all_fibers.h"
 #include "runtimes/ruby/frames.h"
-#include "runtimes/ruby/window.h"
 #include "test.h"
 
 enum { FRAME = RUBY_FIBER_END - RUBY_FIBER_FRAMES_BYTES };
 
 static struct ruby_fiber_world world;
 static struct sw_ruby *ruby;
-static struct sw_ruby_window window;
 
 static bool frame_add(struct sw_frame_sink *sink, uint64_t address_avma, uint64_t cookie)
 {
@@ -25,9 +23,7 @@ static int setup(void **state)
 {
 	ruby_fiber_world_init(&world);
 	ruby = &world.base.ruby;
-	memset(&window, 0, sizeof(window));
-	window.whole = true;
-	ruby->window = &window;
+	world.base.priv.hooks_whole = true;
 	return 0;
 }
 
@@ -107,16 +103,16 @@ TEST_WITH(test_runs, setup, teardown)
 
 TEST_WITH(test_reasons, setup, teardown)
 {
-	window.fibers_cut = true;
+	world.base.priv.hooks_cut = true;
 	assert_int_equal(list("not all fibers could be copied"), 2);
-	window.fibers_cut = false;
+	world.base.priv.hooks_cut = false;
 	world.base.snap.live = true;
 	assert_int_equal(list(NULL), 2);
 	assert_false(show(0).live_read);
-	window.whole = false;
+	world.base.priv.hooks_whole = false;
 	assert_int_equal(list(NULL), 2);
 	assert_true(show(0).live_read);
-	ruby->window = NULL;
+	world.base.priv.hooks_whole = world.base.priv.hooks_torn = true;
 	assert_int_equal(list(NULL), 2);
 	assert_true(show(0).live_read);
 	ruby->found.layout = NULL;
@@ -171,9 +167,6 @@ TEST_WITH(test_created, setup, teardown)
 	assert_null(task.info.waits_for_name);
 	assert_int_equal(shown.n, 1);
 	assert_string_equal(said(0), "leaf /srv/a.rb:0"); /* it is in no line of its block */
-	window.created_why = "the list of fibers could not be read";
-	assert_int_equal(list("the list of fibers could not be read"), 2);
-	window.created_why = NULL;
 	/* The same list from the fiber that the thread runs then. */
 	ruby_fiber_world_run(&world);
 	assert_int_equal(list(NULL), 2);

@@ -256,23 +256,28 @@ TEST_WITH(test_mutex_hostile, setup, teardown)
 	}
 }
 
-/* Locks count only when they were copied while nothing ran. */
+/* The walk has what a capture reads of locks, but only if nothing ran meanwhile. */
 TEST_WITH(test_not_of_one_instant, setup, teardown)
 {
-	static struct sw_snapshot_priv priv;
-	struct sw_range ranges[] = {
-		{GVL, SW_RUBY_GVL_BYTES - 1, world.data + (GVL - RUBY_WORLD)},
-		{GVL, SW_RUBY_GVL_BYTES, world.data + (GVL - RUBY_WORLD)},
-	};
-	for (unsigned i = 0; i < N; i++)
+	/* The contexts of this world have no frames: those of the first one suffice. */
+	for (unsigned i = 0; i < N; i++) {
+		uint64_t ec = fiber(i) + EC_IN_FIBER;
 		threads[i].captured_by = SW_CAPTURED_ITERATOR;
-	world.snap.priv = &priv;
-	world.snap.ranges = ranges;
-	world.snap.n_ranges = 1;
+		ruby_world_u64(&world, ec + SW_RUBY_EC_STACK, RUBY_VALUES);
+		ruby_world_u64(&world, ec + SW_RUBY_EC_STACK_SIZE,
+			       (RUBY_FRAMES_END - RUBY_VALUES) / 8);
+		ruby_world_u64(&world, ec + SW_RUBY_EC_CFP, RUBY_FRAMES);
+	}
+	ruby_world_touch(&world);
 	assert_false(waits(0));
-	world.snap.n_ranges = 2;
+	world.priv.hooks_whole = true;
+	ruby_world_touch(&world);
 	assert_int_equal(gvl_owner(0), 102);
-	priv.hooks_torn = true;
+	assert_int_equal(gvl_owner(1), 102);
+	world.priv.hooks_torn = true;
 	assert_false(waits(0));
-	priv.hooks_torn = false;
+	world.priv.hooks_torn = false;
+	mutex_make();
+	ruby_world_touch(&world);
+	assert_int_equal(mutex_owner(), 101);
 }
