@@ -85,9 +85,9 @@ looked_at libwalk/arch/restart.c
 looked_at libwalk/arch/user_regs_x86_64.c
 looked_at libwalk/arch/syscall_x86_64.c
 looked_at libwalk/capture/stacks.c clock_gettime sw_arch_thread_fill sw_capture_parts_copy sw_capture_parts_trim sw_capture_same_begin \
-	sw_capture_reads_make sw_capture_touch sw_futex_range sw_snapshot_map
+	sw_capture_reads_make sw_capture_touch sw_capture_touch_foreseen sw_futex_range sw_snapshot_map
 # The only waits are those of sw_copier_run() for the reader, and they end at the deadline.
-looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_all_held sw_capture_reads_make sw_copier_run
+looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_all_held sw_capture_reads_make sw_copier_begin sw_copier_run
 looked_at libwalk/copier/serve.c clock_gettime
 looked_at libwalk/waits/range.c sw_arch_syscall_register
 looked_at libwalk/unwind/copied.c

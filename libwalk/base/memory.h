@@ -17,6 +17,13 @@ struct sw_memory_ops {
 	/* All of length bytes, or false with buffer undefined. Never partial. */
 	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
 	bool is_32bit; /* of a 32-bit program: words and addresses have 4 bytes */
+	/*
+	 * Optional, of memory that is fetched when it is missed. part() begins a part of the work that depends on no other:
+	 * the first read in it that misses something fails, and all that follow it there. fetch() gets all that was missed
+	 * in one turn, so that the parts can be done again, and ends this; false: nothing was missed.
+	 */
+	void (*part)(void *arg);
+	bool (*fetch)(void *arg);
 };
 
 struct sw_memory {

@@ -346,6 +346,9 @@ void sw_capture_space_fill(void *arg, struct sw_stop *stop)
 		sw_arch_thread_fill(&snap->threads[i], &stop->tracees[i].regs);
 		stack_add(space, i);
 	}
+	/* Before the stacks, which may take all the time there is: a few pages, without which no thread's functions are told. */
+	if (!space->only_rest)
+		sw_capture_touch_foreseen(space);
 	space->stacks_max = space->n_parts + SW_CAPTURE_STACKS * stop->n;
 	space->n_found = space->n_parts;
 	if (!space->only_rest)

@@ -6,6 +6,7 @@
 
 #include <snapwalk/clock.h>
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,6 +15,7 @@ enum {
 	REHEARSAL_MS = 2000,
 	BETWEEN_MS = 20, /* between two windows */
 	FINISH_MS = 1000,
+	SMALL = 48, /* pages that a small program's rehearsal reads */
 	MISSES = 8, /* pages that a window often reads besides those that are foreseen */
 	NS_PER_MS = 1000000,
 };
@@ -102,10 +104,14 @@ void sw_capture_touch_begin(struct sw_capture_space *space)
 		return;
 	}
 	space->copier.channel->cpu = sched_getcpu(); /* -1: any */
+	own(space->copier.channel->pool,
+	    SMALL * SW_COPIER_PAGE_BYTES); /* costs less than one by one */
 	rehearse(space);
 	own(space->copier.channel->pool,
 	    (space->copier.n_foreseen + MISSES) * SW_COPIER_PAGE_BYTES);
-	own(space, sizeof(*space));
+	/* Without notes and again, which are not used where there is a runtime: capture/same.h. */
+	own(space, offsetof(struct sw_capture_space, notes));
+	own(space->remote, sizeof(*space) - offsetof(struct sw_capture_space, remote));
 	own(space->parts, space->snap->n_threads * sizeof(*space->parts));
 	own(space->snap->threads, space->snap->n_threads * sizeof(*space->snap->threads));
 	own(space->stop->tracees, space->snap->n_threads * sizeof(*space->stop->tracees));

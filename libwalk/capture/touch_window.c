@@ -66,11 +66,20 @@ static bool threads_tell(struct sw_capture_space *space)
 	return any;
 }
 
+void sw_capture_touch_foreseen(struct sw_capture_space *space)
+{
+	const struct sw_copier_source source = {.read = read_some, .keep = keep, .arg = space};
+	struct sw_copier *c = &space->copier;
+	c->begun = false; /* in a window that did not come to its end */
+	if (c->channel != NULL && threads_tell(space))
+		sw_copier_begin(c, &source, space->stop->copy_end_ns);
+}
+
 void sw_capture_touch(struct sw_capture_space *space)
 {
 	const struct sw_copier_source source = {.read = read_some, .keep = keep, .arg = space};
 	struct sw_copier *c = &space->copier;
-	if (c->channel == NULL || !threads_tell(space))
+	if (c->channel == NULL || !c->begun)
 		return;
 	space->snap->priv->hooks_whole = sw_capture_all_held(&space->capture);
 	c->channel->whole = space->snap->priv->hooks_whole;

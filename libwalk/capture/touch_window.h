@@ -4,6 +4,8 @@
 
 #include "capture/space.h"
 
+/* In the window, before the stacks are copied: copies the pages that the rehearsal has read. */
+void sw_capture_touch_foreseen(struct sw_capture_space *space);
 /* In the window, when the stacks were copied: the readers of runtimes that have touch() run (capture/touch.h). */
 void sw_capture_touch(struct sw_capture_space *space);
 

@@ -22,9 +22,10 @@
 enum {
 	SW_COPIER_PAGE_BYTES = 4096,
 	SW_COPIER_GRANULE_BYTES = SW_COPIER_PAGE_BYTES / 64,
-	SW_COPIER_RANGES_MAX = 16384, /* of one turn */
-	SW_COPIER_PAGES_MAX = 16384,  /* of one run, in all ranges together */
-	SW_COPIER_TURNS_MAX = 4096,   /* of one run */
+	SW_COPIER_RANGES_MAX = 32768, /* of one turn */
+	SW_COPIER_PAGES_MAX = 32768,  /* of one run, in all ranges together */
+	/* A run has as many turns as pages: a rehearsal may miss these one by one. In the stop, time is the limit. */
+	SW_COPIER_TURNS_MAX = SW_COPIER_PAGES_MAX,
 };
 
 enum sw_copier_turn { SW_COPIER_IDLE, SW_COPIER_RUN, SW_COPIER_WANT, SW_COPIER_DONE };

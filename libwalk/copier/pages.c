@@ -47,7 +47,14 @@ static void answers_add(struct sw_copier_pages *p, size_t n)
 
 static struct sw_copier_page *page_get(struct sw_copier_pages *p, uint64_t page_avma)
 {
+	if (p->gathers && p->stuck)
+		return NULL;
 	const uint16_t *slot = slot_of(p, page_avma);
+	if (p->gathers && (*slot == 0 || *slot > p->gathered_from)) {
+		page_add(p, page_avma, NULL); /* no space: it is not there */
+		p->stuck = true;
+		return NULL;
+	}
 	if (*slot == 0 && p->n == SW_COPIER_KNOWN_MAX) {
 		p->over = true;
 		return NULL;
@@ -95,10 +102,40 @@ static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
+static void pages_part(void *arg)
+{
+	struct sw_copier_pages *p = arg;
+	if (!p->gathers)
+		p->gathered_from = p->n;
+	p->gathers = true;
+	p->stuck = false;
+}
+
+static bool pages_fetch(void *arg)
+{
+	struct sw_copier_pages *p = arg;
+	struct sw_copier_channel *c = p->channel;
+	size_t from = p->gathered_from, n = p->gathers ? p->n - from : 0;
+	p->gathers = false;
+	if (n == 0 || p->over)
+		return false;
+	static_assert((int) SW_COPIER_KNOWN_MAX <= (int) SW_COPIER_RANGES_MAX, "a range for each");
+	for (size_t i = 0; i < n; i++)
+		c->ranges[i] = (struct sw_copier_range){.avma = p->known[from + i].avma,
+							.bytes = SW_COPIER_PAGE_BYTES};
+	c->n_ranges = (uint32_t) n;
+	p->ask(p->arg);
+	p->over = atomic_load(&c->over) != 0;
+	for (size_t i = 0; i < n; i++)
+		p->known[from + i].data = c->ranges[i].ok ? c->pool + c->ranges[i].at : NULL;
+	return true;
+}
+
 struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_32bit)
 {
-	static const struct sw_memory_ops ops[2] = {{.read = pages_read},
-						    {.read = pages_read, .is_32bit = true}};
+	static const struct sw_memory_ops ops[2] = {
+		{.read = pages_read, .part = pages_part, .fetch = pages_fetch},
+		{.read = pages_read, .part = pages_part, .fetch = pages_fetch, .is_32bit = true}};
 	return (struct sw_memory){&ops[is_32bit], pages};
 }
 
@@ -106,6 +143,7 @@ void sw_copier_pages_begin(struct sw_copier_pages *p)
 {
 	while (p->n > 0)
 		p->slots[p->known[--p->n].slot] = 0;
+	p->gathers = false;
 	answers_add(p, p->channel->n_ranges);
 }
 

@@ -30,7 +30,9 @@ struct sw_copier_pages {
 	void (*ask)(const void *arg); /* gives the turn to the copier and waits for the answer */
 	const void *arg;              /* borrowed */
 	bool over; /* the deadline or a limit came first: what was read since is not whole */
-	size_t n;  /* pages that are known in this run */
+	bool gathers, stuck;  /* between part() and fetch(); something of this part was missed */
+	size_t gathered_from; /* the pages known from here on are to be fetched */
+	size_t n;             /* pages that are known in this run */
 	struct sw_copier_page known[SW_COPIER_KNOWN_MAX];
 	uint16_t slots[SW_COPIER_SLOTS]; /* by hash: the place in known, and 1; 0: free */
 };

@@ -118,7 +118,8 @@ static void ranges_copy(struct sw_copier *c, const struct sw_copier_source *sour
 		if (!c->limited && b.n < SW_COPIER_READS && i + 1 < n)
 			continue;
 		batch_read(c, source, &b);
-		if (!c->limited && sw_clock_ns() <= until_ns)
+		bool first = pages != NULL && i + 1 < SW_COPIER_FIRST;
+		if (!c->limited && (first || sw_clock_ns() <= until_ns))
 			continue;
 		while (++i < n)
 			c->channel->ranges[i].ok = 0;
@@ -132,10 +133,8 @@ void sw_copier_serve(struct sw_copier *c, const struct sw_copier_source *source,
 	c->limited |= ++c->n_turns >= SW_COPIER_TURNS_MAX;
 }
 
-enum sw_copier_end sw_copier_run(struct sw_copier *c, const struct sw_copier_source *source,
-				 int64_t until_ns)
+void sw_copier_begin(struct sw_copier *c, const struct sw_copier_source *source, int64_t until_ns)
 {
-	enum sw_copier_end end = SW_COPIER_ENDED;
 	/* The run before has used no others. */
 	memset(c->channel->read, 0,
 	       (c->used / SW_COPIER_PAGE_BYTES + 1) * sizeof(c->channel->read[0]));
@@ -145,6 +144,16 @@ enum sw_copier_end sw_copier_run(struct sw_copier *c, const struct sw_copier_sou
 	static_assert((int) SW_COPIER_PAGES_MAX <= (int) SW_COPIER_RANGES_MAX, "a range for each");
 	ranges_copy(c, source, c->foreseen, c->n_foreseen, until_ns);
 	c->channel->n_ranges = (uint32_t) c->n_foreseen;
+	c->begun = true;
+}
+
+enum sw_copier_end sw_copier_run(struct sw_copier *c, const struct sw_copier_source *source,
+				 int64_t until_ns)
+{
+	enum sw_copier_end end = SW_COPIER_ENDED;
+	if (!c->begun)
+		sw_copier_begin(c, source, until_ns);
+	c->begun = false;
 	c->missed = c->lost || c->pending;
 	if (c->missed)
 		return SW_COPIER_LATE;
@@ -173,7 +182,8 @@ bool sw_copier_finish(struct sw_copier *c, int64_t until_ns)
 	while (c->pending && (end = turn_wait(c, until_ns)) == SW_COPIER_ENDED) {
 		c->pending = atomic_load(&c->channel->turn) == SW_COPIER_WANT;
 		c->missed |= c->pending;
-		for (size_t i = 0; i < SW_COPIER_RANGES_MAX && c->pending; i++)
+		size_t n = __atomic_load_n(&c->channel->n_ranges, __ATOMIC_RELAXED);
+		for (size_t i = 0; i < n && i < SW_COPIER_RANGES_MAX && c->pending; i++)
 			c->channel->ranges[i].ok = 0;
 		if (c->pending && ++c->n_turns < SW_COPIER_TURNS_MAX)
 			turn_give(c);

@@ -17,7 +17,10 @@ struct sw_copier_read {
 	bool ok; /* out */
 };
 
-enum { SW_COPIER_READS = 64 /* of one call of read() */ };
+enum {
+	SW_COPIER_READS = 64,   /* of one call of read() */
+	SW_COPIER_FIRST = 4096, /* foreseen pages that are copied whatever the time is: 16 MiB */
+};
 
 struct sw_copier_source {
 	/* Reads what it can. Memory that may not come is not waited for. */
@@ -51,12 +54,20 @@ struct sw_copier {
 	int64_t waited_ns; /* for the reader */
 	bool missed;       /* the reader was not there, or asked for more when it was too late */
 	bool limited;
+	bool begun; /* sw_copier_begin() was called for the next run */
 };
 
 /*
- * Runs the readers once, with the threads that the channel has; until_ns is CLOCK_MONOTONIC. The run begins with
- * the pages that are foreseen, page i of these at page i of the pool, whether there is a reader or not. Also in the stop:
- * it waits for the reader, no longer than until_ns and the limits of the copier.
+ * Begins a run: copies the pages that are foreseen, page i of these at page i of the pool, whether there is a reader or
+ * not, until until_ns (CLOCK_MONOTONIC), but the first SW_COPIER_FIRST of them in any case. Also in the stop; waits
+ * for nothing.
+ */
+void sw_copier_begin(struct sw_copier *copier, const struct sw_copier_source *source,
+		     int64_t until_ns);
+
+/*
+ * Runs the readers once, with the threads that the channel has; until_ns is CLOCK_MONOTONIC. Begins the run, unless
+ * sw_copier_begin() did. Also in the stop: it waits for the reader, no longer than until_ns and the limits of the copier.
  */
 enum sw_copier_end sw_copier_run(struct sw_copier *copier, const struct sw_copier_source *source,
 				 int64_t until_ns);

@@ -14,10 +14,13 @@
 #include "snapshot/snapshot.h"
 
 enum {
-	/* What the rehearsal looks at: */
+	/* Limits of the rehearsal: */
 	VM_WORDS = 12,     /* of rb_vm_t, among them the main thread */
 	THREAD_WORDS = 16, /* of rb_thread_t, which begins with its node in the list of threads */
 	THREADS_MAX = 4096,
+	ROUNDS_MAX = 16,   /* a name takes some 8 */
+	POINTER_WORDS = 3, /* of rb_native_thread, that may be a thread pointer */
+	POINTER_ALIGN = 64,
 };
 
 struct touching {
@@ -25,7 +28,21 @@ struct touching {
 	struct sw_ruby_vm vm;
 	struct sw_map64 names; /* that were read */
 	uint64_t gvl_avma;     /* the last one that was read */
+	/* The rehearsal finds out where a thread has its thread pointer, and any execution context. */
+	bool pointer_known, pointer_direct;
+	size_t pointer_word, pointer_inner;
+	uint64_t ec_avma;
+	size_t n_nodes;
+	uint64_t nodes[THREADS_MAX]; /* rb_thread_t */
+	bool gathers;
 };
+
+/* A part of the rehearsal that no other depends on. */
+static void part_begin(const struct touching *t)
+{
+	if (t->gathers)
+		t->vm.memory.ops->part(t->vm.memory.arg);
+}
 
 /* The key of a frame's name. The place alone does not tell: YJIT leaves it 0 in any function. */
 static uint64_t name_key(const struct sw_ruby_frame *frame)
@@ -54,6 +71,7 @@ static void stack_touch(struct touching *t, const struct sw_ruby_stack *stack)
 	struct sw_ruby_frame frame;
 	uint64_t avma = stack->first_avma;
 	for (size_t i = 0; i < SW_RUBY_FRAMES_MAX && avma < stack->end_avma; i++) {
+		part_begin(t);
 		if (sw_ruby_frame_read(&t->vm, avma, &frame))
 			name_touch(t, &frame);
 		avma += t->vm.found->layout->frame_bytes;
@@ -123,12 +141,17 @@ static void fibers_touch(struct touching *t)
 	uint64_t start, end, ec;
 	size_t at = 0, n = 0;
 	while (n < SW_RUBY_FIBERS_MAX && sw_ruby_fiber_memory(&t->vm, t->snap, &at, &start, &end)) {
+		part_begin(t);
 		if (!sw_ruby_fiber_at(&t->vm, start, end, &fiber))
 			continue;
 		n++;
 		stack_touch(t, &fiber.stack);
 	}
-	if (sw_ruby_any_ec(&t->vm, t->snap, &ec)) /* the walk says what cannot be read */
+	/* The walk says what cannot be read. */
+	if (t->gathers) /* they are in a list */
+		return;
+	ec = t->ec_avma;
+	if (ec != 0 || sw_ruby_any_ec(&t->vm, t->snap, &ec))
 		(void) sw_ruby_created_each(&t->vm, ec, created_touch, t);
 }
 
@@ -149,18 +172,64 @@ static bool context_of(const struct touching *t, uint64_t thread_avma, uint64_t 
 	return false;
 }
 
+/* Whether it is the thread pointer of the thread that executes ec: a control block begins with its own address (glibc, musl). */
+static bool is_pointer(const struct touching *t, uint64_t avma, uint64_t ec_avma)
+{
+	uint64_t self;
+	struct sw_ruby_stack stack;
+	return avma != 0 && avma % POINTER_ALIGN == 0 && sw_memory_u64(t->vm.memory, avma, &self) &&
+	       self == avma && sw_ruby_stack_read(&t->vm, avma, &stack) && stack.ec_avma == ec_avma;
+}
+
+/* Looks for a word with the thread pointer, in rb_thread_t (Ruby 3.1) or in the rb_native_thread that it leads to. */
+static void pointer_find(struct touching *t, uint64_t thread_avma, uint64_t ec_avma)
+{
+	uint64_t words[THREAD_WORDS], inner[POINTER_WORDS];
+	t->ec_avma = ec_avma;
+	t->pointer_known = sw_memory_read(t->vm.memory, thread_avma, words, sizeof(words));
+	if (!t->pointer_known)
+		return;
+	t->pointer_direct = true;
+	for (size_t i = 2; i < THREAD_WORDS; i++) {
+		t->pointer_word = i;
+		if (is_pointer(t, words[i], ec_avma))
+			return;
+	}
+	t->pointer_direct = false;
+	for (size_t i = 2; i < THREAD_WORDS; i++) {
+		if (words[i] == 0 || words[i] % 8 != 0 ||
+		    !sw_memory_read(t->vm.memory, words[i], inner, sizeof(inner)))
+			continue;
+		t->pointer_word = i;
+		for (t->pointer_inner = 0; t->pointer_inner < POINTER_WORDS; t->pointer_inner++)
+			if (is_pointer(t, inner[t->pointer_inner], ec_avma))
+				return;
+	}
+	t->pointer_known = false;
+}
+
+/* The thread pointer of a thread (rb_thread_t); 0: not known. */
+static uint64_t pointer_of(struct touching *t, uint64_t thread_avma, uint64_t ec_avma)
+{
+	uint64_t words[THREAD_WORDS], inner[POINTER_WORDS], avma;
+	if (!t->pointer_known || !sw_memory_read(t->vm.memory, thread_avma, words, sizeof(words)))
+		return 0;
+	avma = words[t->pointer_word];
+	if (!t->pointer_direct && sw_memory_read(t->vm.memory, avma, inner, sizeof(inner)))
+		avma = inner[t->pointer_inner];
+	return is_pointer(t, avma, ec_avma) ? avma : 0;
+}
+
 /*
  * Before the window no thread's thread pointer is known: what the threads execute is found by the list of them, a ring
  * with the main thread in it. It says which pages the window begins with, no more.
  *
  * Source: vm_core.h (struct rb_vm_struct, struct rb_thread_struct) of Ruby 3.1.2 and 3.3.8.
  */
-static void rehearse(struct touching *t)
+static void nodes_find(struct touching *t)
 {
 	const struct sw_ruby_found *found = t->vm.found;
 	uint64_t vm, words[VM_WORDS], node = 0, ec;
-	struct sw_ruby_stack stack;
-	struct sw_ruby_fiber fiber;
 	if (found->vm_svma == 0 ||
 	    !sw_memory_u64(t->vm.memory, found->vm_svma + found->place->bias, &vm) || vm == 0 ||
 	    !sw_memory_read(t->vm.memory, vm, words, sizeof(words)))
@@ -168,16 +237,58 @@ static void rehearse(struct touching *t)
 	for (size_t i = 0; i < VM_WORDS && node == 0; i++)
 		if (context_of(t, words[i], &ec))
 			node = words[i];
-	uint64_t first = node;
+	if (node != 0)
+		pointer_find(t, node, ec);
 	for (size_t n = 0; n < THREADS_MAX && node != 0; n++) {
-		if (context_of(t, node, &ec) && sw_ruby_stack_of(&t->vm, ec, &stack)) {
-			(void) sw_ruby_fiber_of(&t->vm, t->snap, &stack,
-						&fiber); /* wanted for its reads */
-			stack_touch(t, &stack);
-		}
-		if (!sw_memory_u64(t->vm.memory, node, &node) || node == first)
+		t->nodes[t->n_nodes++] = node;
+		if (!sw_memory_u64(t->vm.memory, node, &node) || node == t->nodes[0])
 			return;
 	}
+}
+
+/* A thread of the list. */
+static void node_touch(struct touching *t, uint64_t node)
+{
+	struct sw_ruby_stack stack;
+	struct sw_ruby_fiber fiber;
+	uint64_t ec;
+	if (!context_of(t, node, &ec))
+		return;
+	const struct sw_thread thread = {.fs_base = pointer_of(t, node, ec)};
+	if (thread.fs_base != 0) {
+		thread_touch(t, &thread);
+	} else if (sw_ruby_stack_of(&t->vm, ec, &stack)) {
+		(void) sw_ruby_fiber_of(&t->vm, t->snap, &stack, &fiber); /* wanted for its reads */
+		stack_touch(t, &stack);
+	}
+}
+
+static void nodes_touch(struct touching *t)
+{
+	for (size_t i = 0; i < t->n_nodes; i++) {
+		part_begin(t);
+		node_touch(t, t->nodes[i]);
+	}
+	if (t->snap->priv->tasks)
+		fibers_touch(t);
+}
+
+/*
+ * Before the window. Threads, fibers and functions do not depend on each other: what all of them miss is fetched
+ * together, as a turn costs more than reading once more what is there.
+ */
+static void rehearse(struct touching *t)
+{
+	nodes_find(t);
+	for (size_t i = 0; i < ROUNDS_MAX && t->vm.memory.ops->part != NULL; i++) {
+		t->gathers = true;
+		nodes_touch(t);
+		t->gathers = false;
+		sw_map64_deinit(&t->names);
+		if (!t->vm.memory.ops->fetch(t->vm.memory.arg))
+			break;
+	}
+	nodes_touch(t);
 }
 
 void sw_ruby_touch(const struct sw_snapshot *snap, void *found, struct sw_memory memory)
@@ -199,7 +310,7 @@ void sw_ruby_touch(const struct sw_snapshot *snap, void *found, struct sw_memory
 	}
 	if (!any)
 		rehearse(&t);
-	if (snap->priv->tasks) /* last: what threads need comes first */
+	else if (snap->priv->tasks) /* last: what threads need comes first */
 		fibers_touch(&t);
 	sw_map64_deinit(&t.names);
 }

@@ -111,6 +111,58 @@ TEST_WITH(test_missing, setup, NULL)
 	assert_int_equal(asked.n, 2);
 }
 
+/* The first miss of each part of the work is fetched, all in one turn. */
+TEST_WITH(test_parts, setup, NULL)
+{
+	static const uint64_t firsts[] = {0x3000, 0x5000, 0x3008, GAP};
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	uint8_t byte;
+	assert_true(read_u8(0x9000, &byte));
+	assert_false(m.ops->fetch(m.arg));
+	for (size_t i = 0; i < 4; i++) {
+		m.ops->part(m.arg);
+		assert_true(i == 0 || !read_u8(firsts[i - 1], &byte));
+		m.ops->part(m.arg);
+		assert_true(read_u8(0x9001, &byte));
+		assert_false(read_u8(firsts[i], &byte));
+		/* Where it led to is not known, nor what else was there. */
+		assert_false(read_u8(0x7000, &byte));
+		assert_false(read_u8(0x9001, &byte));
+	}
+	assert_int_equal(asked.n, 1);
+	assert_true(m.ops->fetch(m.arg));
+	assert_int_equal(asked.n, 2);
+	assert_int_equal(asked.n_ranges, 1 + 3);
+	assert_false(m.ops->fetch(m.arg));
+	assert_true(read_u8(0x3007, &byte));
+	assert_int_equal(byte, 3);
+	assert_true(read_u8(0x5000, &byte));
+	assert_int_equal(byte, 5);
+	assert_false(read_u8(GAP, &byte));
+	assert_int_equal(asked.n, 2);
+	assert_true(read_u8(0x7000, &byte));
+	assert_int_equal(asked.n, 3);
+	sw_copier_pages_list(&pages);
+	assert_int_equal(channel.n_foreseen, 4);
+}
+
+/* At the limit of a run nothing is fetched any more, and each read of what is missing fails. */
+TEST_WITH(test_parts_over, setup, NULL)
+{
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	uint8_t byte;
+	m.ops->part(m.arg);
+	assert_false(read_u8(0x3000, &byte));
+	asked.refuse = true;
+	assert_true(m.ops->fetch(m.arg));
+	assert_true(pages.over);
+	assert_false(read_u8(0x3000, &byte));
+	m.ops->part(m.arg);
+	assert_false(read_u8(0x5000, &byte));
+	assert_false(m.ops->fetch(m.arg));
+	assert_int_equal(asked.n, 1);
+}
+
 /* A rehearsal lists the pages that were read, by address, and what was read of them. */
 TEST_WITH(test_listed, setup, NULL)
 {

@@ -240,6 +240,29 @@ TEST_WITH(test_foresee, setup, teardown)
 	assert_int_equal(copier.n_foreseen, SW_COPIER_PAGES_MAX - 2);
 }
 
+/* The time is over: the first pages are copied all the same, once, and a reader gets to its end over these. */
+TEST_WITH(test_begin_late, setup, teardown)
+{
+	enum { N = SW_COPIER_FIRST + 2 * SW_COPIER_READS };
+	static struct sw_copier_foreseen foreseen[N];
+	for (size_t i = 0; i < N; i++)
+		foreseen[i].avma = 0x1000000 + i * SW_COPIER_PAGE_BYTES;
+	copier.foreseen = foreseen;
+	copier.n_foreseen = N;
+	sw_copier_begin(&copier, &source, sw_clock_ns() - 1);
+	assert_int_equal(seen.n_reads, SW_COPIER_FIRST);
+	assert_int_equal(copier.channel->ranges[SW_COPIER_FIRST - 1].ok, 1);
+	assert_int_equal(copier.channel->ranges[SW_COPIER_FIRST].ok, 0);
+	assert_int_equal(copier.channel->ranges[N - 1].ok, 0);
+	assert_int_equal(copier.channel->n_ranges, N);
+	assert_int_equal(sw_copier_run(&copier, &source, sw_clock_ns() - 1), SW_COPIER_LATE);
+	assert_int_equal(seen.n_reads, SW_COPIER_FIRST);
+	/* The next run begins anew. */
+	copier.pending = false;
+	assert_int_equal(sw_copier_run(&copier, &source, sw_clock_ns() + 30 * MS), SW_COPIER_LATE);
+	assert_int_equal(seen.n_reads, SW_COPIER_FIRST + N);
+}
+
 /* Nobody answers: what is foreseen is copied all the same, each page at its place, also in the next run. */
 TEST_WITH(test_late_foreseen, setup, teardown)
 {
