@@ -15,14 +15,31 @@ static uint64_t page_of(uint64_t avma)
 /* The slot of a page, or the free one for it. */
 static uint16_t *slot_of(struct sw_copier_pages *p, uint64_t page_avma)
 {
-	size_t i = (size_t) sw_mix64(page_avma) % SW_COPIER_SLOTS;
+	size_t i = (size_t) sw_mix64(page_avma) & (p->n_slots - 1);
 	while (p->slots[i] != 0 && p->known[p->slots[i] - 1].avma != page_avma)
-		i = (i + 1) % SW_COPIER_SLOTS;
+		i = (i + 1) & (p->n_slots - 1);
 	return &p->slots[i];
+}
+
+/* Few pages have few slots: each page of the table that is written to costs a fault. */
+static void slots_grow(struct sw_copier_pages *p)
+{
+	enum { FEW = 512 };
+	if (p->n_slots != 0 && (p->n < p->n_slots / 2 || p->n_slots == SW_COPIER_SLOTS))
+		return;
+	for (size_t i = 0; i < p->n; i++)
+		p->slots[p->known[i].slot] = 0;
+	p->n_slots = p->n_slots != 0 ? 2 * p->n_slots : FEW;
+	for (size_t i = 0; i < p->n; i++) {
+		uint16_t *slot = slot_of(p, p->known[i].avma);
+		p->known[i].slot = (uint32_t) (slot - p->slots);
+		*slot = (uint16_t) (i + 1);
+	}
 }
 
 static void page_add(struct sw_copier_pages *p, uint64_t page_avma, const uint8_t *data)
 {
+	slots_grow(p);
 	uint16_t *slot = slot_of(p, page_avma);
 	if (*slot != 0 || p->n == SW_COPIER_KNOWN_MAX)
 		return;
@@ -49,6 +66,7 @@ static struct sw_copier_page *page_get(struct sw_copier_pages *p, uint64_t page_
 {
 	if (p->gathers && p->stuck)
 		return NULL;
+	slots_grow(p);
 	const uint16_t *slot = slot_of(p, page_avma);
 	if (p->gathers && (*slot == 0 || *slot > p->gathered_from)) {
 		page_add(p, page_avma, NULL); /* no space: it is not there */

@@ -33,6 +33,7 @@ struct sw_copier_pages {
 	bool gathers, stuck;  /* between part() and fetch(); something of this part was missed */
 	size_t gathered_from; /* the pages known from here on are to be fetched */
 	size_t n;             /* pages that are known in this run */
+	size_t n_slots;       /* of slots, that are used: a power of two; 0: none yet */
 	struct sw_copier_page known[SW_COPIER_KNOWN_MAX];
 	uint16_t slots[SW_COPIER_SLOTS]; /* by hash: the place in known, and 1; 0: free */
 };

@@ -32,6 +32,8 @@ struct touching {
 	bool pointer_known, pointer_direct;
 	size_t pointer_word, pointer_inner;
 	uint64_t ec_avma;
+	uint64_t vm_avma; /* rb_vm_t */
+	size_t ec_word;   /* of a thread, that has its execution context; 0: not known */
 	size_t n_nodes;
 	uint64_t nodes[THREADS_MAX]; /* rb_thread_t */
 	bool gathers;
@@ -155,19 +157,36 @@ static void fibers_touch(struct touching *t)
 		(void) sw_ruby_created_each(&t->vm, ec, created_touch, t);
 }
 
+/* Memory that can be a structure of Ruby's. A look-up: nothing is fetched for a word that is no address. */
+static bool is_data(const struct touching *t, uint64_t avma)
+{
+	const struct sw_map *map =
+		avma != 0 && avma % 8 == 0 ? sw_snapshot_map(t->snap, avma) : NULL;
+	return map != NULL && (map->prot & SW_MAP_WRITE);
+}
+
 /* The execution context of a thread (rb_thread_t), which leads back to it. */
-static bool context_of(const struct touching *t, uint64_t thread_avma, uint64_t *ret)
+static bool context_of(struct touching *t, uint64_t thread_avma, uint64_t *ret)
 {
 	uint64_t words[THREAD_WORDS], back;
-	if (thread_avma == 0 || thread_avma % 8 != 0 ||
+	bool any_vm = false;
+	if (!is_data(t, thread_avma) ||
 	    !sw_memory_read(t->vm.memory, thread_avma, words, sizeof(words)))
 		return false;
-	for (size_t i = 2; i < THREAD_WORDS; i++) {
+	for (size_t i = 2; i < THREAD_WORDS; i++)
+		any_vm |= words[i] == t->vm_avma;
+	/* The same word in all threads. */
+	size_t first = t->ec_word != 0 ? t->ec_word : 2;
+	size_t end = t->ec_word != 0 ? t->ec_word + 1 : THREAD_WORDS;
+	for (size_t i = first; any_vm && i < end; i++) {
 		*ret = words[i];
-		if (*ret != 0 && *ret % 8 == 0 && *ret <= UINT64_MAX - SW_RUBY_EC_BYTES &&
-		    sw_memory_u64(t->vm.memory, *ret + SW_RUBY_EC_THREAD, &back) &&
-		    back == thread_avma)
-			return true;
+		if (*ret == t->vm_avma || !is_data(t, *ret) ||
+		    *ret > UINT64_MAX - SW_RUBY_EC_BYTES ||
+		    !sw_memory_u64(t->vm.memory, *ret + SW_RUBY_EC_THREAD, &back) ||
+		    back != thread_avma)
+			continue;
+		t->ec_word = i;
+		return true;
 	}
 	return false;
 }
@@ -177,8 +196,9 @@ static bool is_pointer(const struct touching *t, uint64_t avma, uint64_t ec_avma
 {
 	uint64_t self;
 	struct sw_ruby_stack stack;
-	return avma != 0 && avma % POINTER_ALIGN == 0 && sw_memory_u64(t->vm.memory, avma, &self) &&
-	       self == avma && sw_ruby_stack_read(&t->vm, avma, &stack) && stack.ec_avma == ec_avma;
+	return avma % POINTER_ALIGN == 0 && is_data(t, avma) &&
+	       sw_memory_u64(t->vm.memory, avma, &self) && self == avma &&
+	       sw_ruby_stack_read(&t->vm, avma, &stack) && stack.ec_avma == ec_avma;
 }
 
 /* Looks for a word with the thread pointer, in rb_thread_t (Ruby 3.1) or in the rb_native_thread that it leads to. */
@@ -197,7 +217,7 @@ static void pointer_find(struct touching *t, uint64_t thread_avma, uint64_t ec_a
 	}
 	t->pointer_direct = false;
 	for (size_t i = 2; i < THREAD_WORDS; i++) {
-		if (words[i] == 0 || words[i] % 8 != 0 ||
+		if (!is_data(t, words[i]) ||
 		    !sw_memory_read(t->vm.memory, words[i], inner, sizeof(inner)))
 			continue;
 		t->pointer_word = i;
@@ -234,6 +254,7 @@ static void nodes_find(struct touching *t)
 	    !sw_memory_u64(t->vm.memory, found->vm_svma + found->place->bias, &vm) || vm == 0 ||
 	    !sw_memory_read(t->vm.memory, vm, words, sizeof(words)))
 		return;
+	t->vm_avma = vm;
 	for (size_t i = 0; i < VM_WORDS && node == 0; i++)
 		if (context_of(t, words[i], &ec))
 			node = words[i];

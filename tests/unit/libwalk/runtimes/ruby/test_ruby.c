@@ -253,8 +253,14 @@ TEST_WITH(test_touch_rehearsal, setup_touch, teardown)
 		THREAD = VM + 0x100,
 		HEAD = VM + 0x200,
 		SLOT = VM + 0x300,
-		NODE_BYTES = 0x80,
+		NATIVE = VM + 0x380, /* rb_native_thread */
 	};
+	struct sw_map map = {.start_avma = RUBY_WORLD,
+			     .end_avma = RUBY_WORLD + RUBY_WORLD_BYTES,
+			     .prot = SW_MAP_READ | SW_MAP_WRITE,
+			     .path = ""};
+	world.snap.maps = &map;
+	world.snap.n_maps = 1;
 	world.thread.fs_base = 0;
 	world.ruby.found.vm_svma = SLOT;
 	ruby_world_touch(&world); /* nothing leads to a thread */
@@ -263,6 +269,7 @@ TEST_WITH(test_touch_rehearsal, setup_touch, teardown)
 	ruby_world_u64(&world, VM + 40, THREAD);
 	ruby_world_u64(&world, THREAD, HEAD); /* a ring: the list's head, and the thread itself */
 	ruby_world_u64(&world, HEAD, THREAD);
+	ruby_world_u64(&world, THREAD + 32, VM);
 	ruby_world_u64(&world, THREAD + 40, RUBY_EC);
 	ruby_world_touch(&world); /* the context does not lead back */
 	assert_false(world.was_read[RUBY_LEAF - RUBY_WORLD]);
@@ -271,6 +278,23 @@ TEST_WITH(test_touch_rehearsal, setup_touch, teardown)
 	assert_true(world.was_read[RUBY_LEAF - RUBY_WORLD]);
 	assert_true(world.was_read[RUBY_ISEQS - RUBY_WORLD]);
 	assert_true(world.was_read[RUBY_METHOD - RUBY_WORLD]);
+	assert_false(world.was_read[RUBY_SLOT - RUBY_WORLD]);
+	/* The thread pointer, which the window begins with: in the thread, or in its native thread. */
+	ruby_world_u64(&world, RUBY_FS, RUBY_FS);
+	ruby_world_u64(&world, THREAD + 80, RUBY_FS);
+	ruby_world_touch(&world);
+	assert_true(world.was_read[RUBY_SLOT - RUBY_WORLD]);
+	ruby_world_u64(&world, THREAD + 80, NATIVE);
+	ruby_world_touch(&world);
+	assert_false(world.was_read[RUBY_SLOT - RUBY_WORLD]);
+	ruby_world_u64(&world, NATIVE + 8, RUBY_FS);
+	ruby_world_touch(&world);
+	assert_true(world.was_read[RUBY_SLOT - RUBY_WORLD]);
+	assert_true(world.was_read[RUBY_LEAF - RUBY_WORLD]);
+	ruby_world_u64(&world, THREAD + 32, VM + 8); /* of another VM */
+	ruby_world_touch(&world);
+	assert_false(world.was_read[RUBY_LEAF - RUBY_WORLD]);
+	ruby_world_u64(&world, THREAD + 32, VM);
 	ruby_world_u64(&world, HEAD, HEAD); /* a list that never comes back has a limit */
 	ruby_world_touch(&world);
 	assert_in_range(world.n_reads, 4096, 20 * 4096);
