@@ -3,13 +3,12 @@
 #include "jobs/series.h"
 #include "jobs/state.h"
 #include "worker/life.h"
+#include "child.h"
 #include "cleanup.h"
 
 #include <snapwalk/clock.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 enum {
 	NS_PER_MS = 1000000,
@@ -60,8 +59,7 @@ static void end(struct sw_kept *kept)
 {
 	if (kept->stream < 0)
 		return;
-	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
-	(void) syscall(SYS_pidfd_send_signal, kept->pidfd, SIGKILL, NULL, 0);
+	sw_child_kill(kept->pidfd);
 	sw_close_p(&kept->pidfd);
 	sw_close_p(&kept->stream);
 }

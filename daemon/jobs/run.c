@@ -8,6 +8,7 @@
 #include "jobs/state.h"
 #include "rpc/reply.h"
 #include "rules/match.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "json.h"
@@ -15,11 +16,9 @@
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 enum { READS_AT_ONCE = 64 };
 
@@ -479,8 +478,7 @@ void sw_job_kill(struct sw_job *job)
 	int64_t most_us = job->options.max_stop_ms * INT64_C(1000);
 	if (!job->resumed && !sw_job_is_events(job)) /* events stop nobody */
 		charge(job, held_us < most_us ? held_us : most_us, most_us);
-	/* glibc 2.36 has a wrapper; older ones and musl do not. Fails when it is gone already. */
-	(void) syscall(SYS_pidfd_send_signal, job->pidfd, SIGKILL, NULL, 0);
+	sw_child_kill(job->pidfd);
 }
 
 void sw_job_enough(struct sw_job *job)

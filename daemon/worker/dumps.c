@@ -6,6 +6,7 @@
 #include "worker/turn.h"
 #include "worker/wire.h"
 #include "bytes.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -15,11 +16,9 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
@@ -137,8 +136,7 @@ static void parser_end(struct dumps *d)
 		return;
 	(void) close(d->parser.to_fd);
 	(void) close(d->parser.from_fd);
-	/* Or it has ended. kill(2) is refused to workers. */
-	(void) syscall(SYS_pidfd_send_signal, d->parser.pidfd, SIGKILL, NULL, 0);
+	sw_child_kill(d->parser.pidfd); /* kill(2) is refused to workers */
 	while (waitpid(d->parser.pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	sw_close_p(&d->parser.pidfd);

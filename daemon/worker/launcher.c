@@ -2,6 +2,7 @@
 /* The launcher: what it runs comes from the configuration alone. */
 #include "worker/launcher.h"
 #include "worker/wire.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -118,7 +119,7 @@ static void command_kill(const struct command *c)
 {
 	(void) kill(-c->pid, SIGKILL); /* not yet waited for: the number is still its own */
 	/* Perhaps it has not come to its setsid() yet. */
-	(void) syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	sw_child_kill(c->pidfd);
 }
 
 static bool command_start(struct launcher *l, struct command *c,

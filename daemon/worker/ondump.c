@@ -3,6 +3,7 @@
 #include "worker/ondump.h"
 #include "worker/launcher.h"
 #include "worker/wire.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "bytes.h"
@@ -132,8 +133,7 @@ static void launcher_wait(pid_t launcher)
 		ended = poll(&end, 1, END_MS);
 	while (ended < 0 && errno == EINTR);
 	if (ended <= 0) {
-		/* Fails where it may not be killed. */
-		(void) syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+		sw_child_kill(pidfd);
 		(void) poll(&end, 1, KILLED_MS);
 	}
 	(void) waitpid(launcher, NULL, WNOHANG);

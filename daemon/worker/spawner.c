@@ -3,6 +3,7 @@
 #include "worker/spawner.h"
 #include "worker/spawner_main.h"
 #include "worker/wire.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 
@@ -30,8 +31,7 @@ static int gone(struct sw_error *err)
 static void answer_drop(int *fds, size_t n)
 {
 	if (n > 0)
-		(void) syscall(SYS_pidfd_send_signal, fds[0], SIGKILL, NULL,
-			       0); /* or it has ended */
+		sw_child_kill(fds[0]);
 	for (size_t i = 0; i < n; i++)
 		sw_close_p(&fds[i]);
 }
@@ -135,9 +135,8 @@ void sw_spawner_stop(struct sw_spawner *spawner)
 	sw_close_p(&spawner->fd);
 	/* The workers die with the spawner. */
 	if (spawner->pidfd >= 0 && poll(&end, 1, END_MS) <= 0) {
-		(void) syscall(SYS_pidfd_send_signal, spawner->pidfd, SIGKILL, NULL,
-			       0); /* or it has ended. kill(2) is refused to the broker */
-		(void) poll(&end, 1, END_MS); /* else it is left to init */
+		sw_child_kill(spawner->pidfd); /* kill(2) is refused to the broker */
+		(void) poll(&end, 1, END_MS);  /* else it is left to init */
 	}
 	if (spawner->pid > 0)
 		(void) waitpid(spawner->pid, NULL, spawner->pidfd >= 0 ? WNOHANG : 0);

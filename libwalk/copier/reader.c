@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "copier/reader.h"
 #include "arch/futex.h"
+#include "child.h"
 #include "cleanup.h"
 #include "copier/pages.h"
 #include "errors.h"
-#include "process/end.h"
 
 #include <linux/audit.h>
 #include <linux/capability.h>

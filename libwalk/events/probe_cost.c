@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The cost of a breakpoint at each call: measured at code of our own, by a child. */
 #include "bytes.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "events/uprobes.h"
-#include "process/end.h"
 
 #include <snapwalk/clock.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "process/expendable.h"
 #include "arch/futex.h"
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "priority.h"
-#include "process/end.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>

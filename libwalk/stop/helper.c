@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "child.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "priority.h"
-#include "process/end.h"
 #include "stop/stop.h"
 
 #include <poll.h>

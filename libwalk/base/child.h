@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_PROCESS_END_H
-#define SW_PROCESS_END_H
+#ifndef SW_CHILD_H
+#define SW_CHILD_H
 
 #include <signal.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 
 /*
  * Kills a child of ours, by the descriptor that clone(2) gave (CLONE_PIDFD): no number of a process is looked up, and
- * valgrind does not take the signal for one of its own threads. Fails only when the child has ended.
+ * valgrind does not take the signal for one of its own threads. glibc 2.36 has a wrapper; older ones and musl do not. Fails
+ * only when the child has ended, or is of another user.
  */
 static inline void sw_child_kill(int pidfd)
 {
