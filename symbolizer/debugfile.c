@@ -84,7 +84,7 @@ static bool image_map(struct sw_image *image, struct sw_local *local, const char
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX ||
 	    (beside != NULL && !user_may_read(beside, path_fd)))
 		return false;
-	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK); /* leases */
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(path_fd);
 	if (fd < 0)
 		return false;
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -12,9 +12,9 @@ export LC_ALL=C
 objects=$1
 status=0
 calls='open|openat|fopen|freopen|stat|lstat|fstatat|statx|readlink|readlinkat|access|faccessat|euidaccess'
-calls+='|statfs|statvfs|opendir|realpath|canonicalize_file_name|scandir|chdir|truncate|getxattr|nftw|ftw|glob|dlopen|sw_own_fd_open'
+calls+='|statfs|statvfs|opendir|realpath|canonicalize_file_name|scandir|chdir|truncate|getxattr|nftw|ftw|glob|dlopen|sw_own_fd_open|sw_own_fd_open_to_read'
 
-# sw_own_fd_open() opens the file that its caller has a descriptor of: the caller is listed for it.
+# sw_own_fd_open() and its sibling open the file that its caller has a descriptor of: the caller is listed for it.
 # proc	files and directories of /proc and /sys, and their links, which are read or looked at without
 #	being followed: the kernel alone answers
 # own	what the administrator, the user or the daemon itself named, or an installed program
@@ -28,7 +28,7 @@ cli/daemon/first.c		proc	stat
 cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
-cli/common/dwo_reader.c		apart	open sw_own_fd_open
+cli/common/dwo_reader.c		apart	open sw_own_fd_open_to_read
 cli/common/pair_file.c		own	opendir
 cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
@@ -78,14 +78,14 @@ libwalk/capture/after.c		proc	openat
 libwalk/capture/before.c	proc	openat readlinkat statx
 libwalk/compare/load.c		own	dlopen
 libwalk/events/memory_locks.c	proc	open
-libwalk/events/uprobes.c	proc	open sw_own_fd_open
+libwalk/events/uprobes.c	proc	open sw_own_fd_open_to_read
 libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
 libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat readlinkat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx
-libwalk/process/guarded.c	apart	open openat sw_own_fd_open
+libwalk/process/guarded.c	apart	open openat sw_own_fd_open_to_read
 libwalk/process/limits.c	proc	fstatat open openat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
@@ -94,7 +94,7 @@ libwalk/process/target.c	known	access open openat
 libwalk/process/thread_ends.c	proc	openat
 libwalk/sample/sampler.c	proc	faccessat
 libwalk/saved/minidump_images.c	own	opendir stat
-libwalk/saved/core_open.c	own	open sw_own_fd_open
+libwalk/saved/core_open.c	own	open sw_own_fd_open_to_read
 libwalk/saved/fixture_files.c	own	openat
 libwalk/saved/fixture_records.c	own	openat
 libwalk/saved/load.c		own	open openat
@@ -107,8 +107,8 @@ libwalk/waits/sockets.c		proc	openat
 libwalk/waits/unowned.c		proc	fopen readlinkat
 libwalk/waits/visible.c		proc	faccessat readlinkat
 protocol/select.c		proc	opendir
-symbolizer/debugfile.c		known	open sw_own_fd_open
-symbolizer/finder/plain.c	own	lstat open opendir sw_own_fd_open
+symbolizer/debugfile.c		known	open sw_own_fd_open_to_read
+symbolizer/finder/plain.c	own	lstat open opendir sw_own_fd_open_to_read
 symbolizer/packages/find.c	own	open openat
 symbolizer/unpacked/file.c	own	fstatat lstat open openat
 '

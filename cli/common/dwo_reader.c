@@ -61,20 +61,15 @@ static int regular_open(const char *path, uid_t owner, struct stat *ret)
 				      link_is_trusted, &owner);
 	if (fd < 0 || fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode))
 		return -1;
-	return sw_own_fd_open(fd, O_RDONLY | O_NONBLOCK); /* leases */
-}
-
-static bool is_dwo_name(const char *path)
-{
-	size_t length = strlen(path);
-	return length >= 4 && strcmp(path + length - 4, ".dwo") == 0;
+	return sw_own_fd_open_to_read(fd);
 }
 
 static uint64_t file_copy(const char *path, uid_t owner, uint8_t *space)
 {
 	struct stat st;
 	size_t n = 0;
-	sw_cleanup(sw_close_p) int fd = is_dwo_name(path) ? regular_open(path, owner, &st) : -EBADF;
+	sw_cleanup(sw_close_p) int fd =
+		sw_ends_with(path, ".dwo") ? regular_open(path, owner, &st) : -EBADF;
 	if (fd < 0 || st.st_size < SELFMAG || (uint64_t) st.st_size > SPACE_BYTES)
 		return 0;
 	size_t size = (size_t) st.st_size;

@@ -26,3 +26,8 @@ int sw_own_fd_open(int fd, int flags)
 	sw_own_fd_name(fd, name);
 	return open(name, flags | O_CLOEXEC);
 }
+
+int sw_own_fd_open_to_read(int fd)
+{
+	return sw_own_fd_open(fd, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+}

@@ -19,4 +19,7 @@ bool sw_own_fd_path(int fd, char *ret, size_t bytes);
 /* Opens the file of a descriptor, mostly one of O_PATH, once more, with O_CLOEXEC. fd, or -1 with errno. */
 int sw_own_fd_open(int fd, int flags);
 
+/* The same of a regular file, for reading: a lease that somebody has of the file (fcntl(2)) keeps nobody waiting. */
+int sw_own_fd_open_to_read(int fd);
+
 #endif

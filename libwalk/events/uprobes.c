@@ -73,8 +73,7 @@ static bool is_local(const struct sw_target *target, int file_fd)
 static void bytes_put(int file_fd, uint64_t file_off, char *ret, size_t size)
 {
 	uint8_t bytes[INSN_BYTES];
-	sw_cleanup(sw_close_p) int fd =
-		sw_own_fd_open(file_fd, O_RDONLY | O_NONBLOCK); /* file_fd is a path */
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(file_fd); /* file_fd is a path */
 	ssize_t n = pread(fd, bytes, sizeof(bytes), (off_t) file_off);
 	size_t at = 0;
 	ret[0] = '\0';

@@ -44,7 +44,7 @@ static int reopen_regular(int path_fd, struct stat *st)
 		errno = ENOENT; /* no such file is there */
 		return -1;
 	}
-	return sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK);
+	return sw_own_fd_open_to_read(path_fd);
 }
 
 int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st)

@@ -23,7 +23,7 @@ static int reopen_regular(int path_fd)
 		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 		return -1;
 	}
-	return sw_own_fd_open(handle, O_RDONLY | O_NOCTTY | O_NONBLOCK); /* leases */
+	return sw_own_fd_open_to_read(handle);
 }
 
 int sw_core_open_regular(const char *path)

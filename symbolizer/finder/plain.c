@@ -5,6 +5,7 @@
 #include "dwarf/deadline.h"
 #include "map.h"
 #include "own_fd.h"
+#include "parts.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -73,7 +74,7 @@ static int elf_open(const char *path, struct stat *st)
 	if (path_fd < 0 || fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode) ||
 	    st->st_size < (off_t) sizeof(Elf32_Ehdr))
 		return -1;
-	sw_cleanup(sw_close_p) int fd = sw_own_fd_open(path_fd, O_RDONLY | O_NONBLOCK); /* leases */
+	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(path_fd);
 	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
 			       memcmp(magic, ELFMAG, SELFMAG) == 0
 		       ? sw_take_fd(fd)
@@ -157,8 +158,7 @@ const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_by
 
 static bool is_named(const struct sw_plain_file *file, const char *name)
 {
-	const char *slash = strrchr(file->path, '/');
-	const char *own = slash != NULL ? slash + 1 : file->path;
+	const char *own = sw_path_name(file->path);
 	size_t n = strlen(name);
 	return strncmp(own, name, n) == 0 && (own[n] == '\0' || strcmp(own + n, ".debug") == 0);
 }
