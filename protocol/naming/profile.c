@@ -217,7 +217,7 @@ static uint32_t node_put(struct naming *n, uint32_t parent, const struct sw_prof
 			 const struct sw_symbol *symbol, bool is_bare)
 {
 	struct sw_profile_frame f = *from;
-	uint32_t frame = 0, node = 0;
+	uint32_t node = 0;
 	bool grow = sw_profile_has_space(n->to);
 	f.address = address_put(n, from);
 	f.kind = string_put(n, f.kind);
@@ -236,9 +236,7 @@ static uint32_t node_put(struct naming *n, uint32_t parent, const struct sw_prof
 	if (n->failed || f.kind == NO_SPACE || f.module == NO_SPACE || f.function == NO_SPACE ||
 	    f.file == NO_SPACE)
 		return NO_SPACE;
-	int r = sw_profile_frame_find(n->to, &f, grow, &frame);
-	if (r > 0)
-		r = sw_profile_node_find(n->to, parent, frame, grow, &node);
+	int r = sw_profile_node_of_frame(n->to, parent, &f, grow, &node);
 	return result(n, r, node);
 }
 

@@ -89,11 +89,8 @@ static int frame_of(struct adding *a, const struct sw_report_frame *f, bool grow
 static int mark_text(struct sw_profile *p, const char *text, bool grow, uint32_t *node)
 {
 	struct sw_profile_frame frame = {.flags = SW_PROFILE_MARK};
-	uint32_t index = 0;
 	int r = sw_profile_string_find(p, text, grow, &frame.function);
-	if (r > 0)
-		r = sw_profile_frame_find(p, &frame, grow, &index);
-	return r > 0 ? sw_profile_node_find(p, *node, index, grow, node) : r;
+	return r > 0 ? sw_profile_node_of_frame(p, *node, &frame, grow, node) : r;
 }
 
 /* A mark about a stack stands at its root, so that the stack is not taken for one that begins

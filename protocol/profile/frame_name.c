@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+static const char guess[] = " [guess]";
+
 static void put(struct sw_text *text, const char *s)
 {
 	sw_text_append(text, s, strlen(s));
@@ -24,7 +26,16 @@ void sw_profile_frame_name(struct sw_text *text, const struct sw_profile *p,
 		put(text, "[unknown]"); /* an address would differ in every run */
 	}
 	if (frame->flags & SW_PROFILE_GUESS)
-		put(text, " [guess]");
+		put(text, guess);
+}
+
+bool sw_profile_guess_cut(const char *name, size_t *size)
+{
+	const size_t n = sizeof(guess) - 1;
+	if (*size <= n || memcmp(name + *size - n, guess, n) != 0)
+		return false;
+	*size -= n;
+	return true;
 }
 
 const char *sw_profile_state_word(uint32_t state)

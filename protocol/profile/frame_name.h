@@ -10,6 +10,9 @@
 void sw_profile_frame_name(struct sw_text *text, const struct sw_profile *p,
 			   const struct sw_profile_frame *frame);
 
+/* Takes the mark of a guess from the end of a name that has more than it. False: there is none. */
+bool sw_profile_guess_cut(const char *name, size_t *size);
+
 /* The state of a thread, as a word of the formats: "on_cpu". */
 const char *sw_profile_state_word(uint32_t state);
 /* The same for people, with what it was blocked in: "blocked: futex". */

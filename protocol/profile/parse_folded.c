@@ -6,6 +6,7 @@
 #include "text.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "profile/frame_name.h"
 #include "profile/tables.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static uint32_t module_put(struct parser *p, const char *name, size_t size)
 	return made(p, r, index);
 }
 
-/* "libc.so.6+0x29d90": the size of the file's name, and the address; 0: it is none of these. */
+/* "libc.so.6+0x29d90": the size of the file's name, and the address; 0: the text has another form. */
 static size_t place_read(const char *data, size_t size, uint64_t *ret)
 {
 	size_t digits = 0;
@@ -75,14 +76,10 @@ static size_t place_read(const char *data, size_t size, uint64_t *ret)
 
 static uint32_t frame_put(struct parser *p, const char *data, size_t size)
 {
-	static const char guess[] = " [guess]";
-	const size_t n_guess = sizeof(guess) - 1;
 	struct sw_profile_frame f = {0};
 	uint32_t index = 0;
-	if (size > n_guess && memcmp(data + size - n_guess, guess, n_guess) == 0) {
+	if (sw_profile_guess_cut(data, &size))
 		f.flags = SW_PROFILE_GUESS;
-		size -= n_guess;
-	}
 	const size_t n = place_read(data, size, &f.address);
 	if (n > 0) {
 		f.module = module_put(p, data, n);
@@ -150,7 +147,7 @@ static uint32_t stack_put(struct parser *p, const char *line, size_t at, size_t 
 	return node;
 }
 
-/* The size of a line without " COUNT"; 0: it is none. */
+/* The size of a line without " COUNT"; 0: the line has no count. */
 static size_t count_read(const char *line, size_t size, uint64_t *ret)
 {
 	size_t at = size;

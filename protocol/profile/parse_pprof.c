@@ -274,15 +274,12 @@ static bool is_placeholder(const char *name, const char *path)
 /* A function's name, without the mark that it is a guess; nothing where it says that there is none. */
 static void name_read(struct parser *p, uint64_t number, const char *path, struct line *ret)
 {
-	static const char guess[] = " [guess]";
-	const size_t n_guess = sizeof(guess) - 1;
 	char *name = (char *) string_raw(p, number);
 	size_t n = strlen(name);
 	if (p->status < 0)
 		return;
-	ret->is_guess = n > n_guess && strcmp(name + n - n_guess, guess) == 0;
-	if (ret->is_guess)
-		name[n - n_guess] = '\0';
+	ret->is_guess = sw_profile_guess_cut(name, &n);
+	name[n] = '\0';
 	if (is_placeholder(name, path))
 		ret->function = 0;
 	else
@@ -398,7 +395,7 @@ static uint32_t node_put(struct parser *p, uint32_t parent, const struct locatio
 			 (l->is_avma && !is_marked ? SW_PROFILE_AVMA : 0) |
 			 (line != NULL && line->is_guess ? SW_PROFILE_GUESS : 0),
 	};
-	uint32_t frame = 0, node = 0;
+	uint32_t node = 0;
 	bool grow = sw_profile_has_space(p->profile);
 	f.kind = l->is_avma || l->is_named ? 0 : text_put(p, "native");
 	if (l->is_avma && f.function != 0)
@@ -406,9 +403,7 @@ static uint32_t node_put(struct parser *p, uint32_t parent, const struct locatio
 	if (f.kind == NO_SPACE || f.module == NO_SPACE || f.function == NO_SPACE ||
 	    f.file == NO_SPACE)
 		return NO_SPACE;
-	int r = sw_profile_frame_find(p->profile, &f, grow, &frame);
-	if (r > 0)
-		r = sw_profile_node_find(p->profile, parent, frame, grow, &node);
+	int r = sw_profile_node_of_frame(p->profile, parent, &f, grow, &node);
 	return made(p, r, node);
 }
 
@@ -430,13 +425,11 @@ static uint32_t cut_put(struct parser *p)
 {
 	struct sw_profile_frame f = {.flags = SW_PROFILE_MARK,
 				     .function = text_put(p, "[cut: frame_limit]")};
-	uint32_t frame = 0, node = 0;
+	uint32_t node = 0;
 	bool grow = sw_profile_has_space(p->profile);
 	if (f.function == NO_SPACE)
 		return NO_SPACE;
-	int r = sw_profile_frame_find(p->profile, &f, grow, &frame);
-	if (r > 0)
-		r = sw_profile_node_find(p->profile, 0, frame, grow, &node);
+	int r = sw_profile_node_of_frame(p->profile, 0, &f, grow, &node);
 	return made(p, r, node);
 }
 
@@ -661,7 +654,7 @@ static void sample_read(struct parser *p, struct sw_bytes message)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-/* Nanoseconds of a unit; 0: it is none of time. */
+/* Nanoseconds of a unit; 0: the unit is not one of time. */
 static uint64_t unit_ns(struct parser *p, uint64_t string)
 {
 	static const struct {

@@ -175,6 +175,14 @@ int sw_profile_node_find(struct sw_profile *p, uint32_t parent, uint32_t frame, 
 	return r;
 }
 
+int sw_profile_node_of_frame(struct sw_profile *p, uint32_t parent,
+			     const struct sw_profile_frame *frame, bool grow, uint32_t *ret)
+{
+	uint32_t index = 0;
+	int r = sw_profile_frame_find(p, frame, grow, &index);
+	return r > 0 ? sw_profile_node_find(p, parent, index, grow, ret) : r;
+}
+
 int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_process *process,
 			    uint32_t *ret)
 {

@@ -142,6 +142,9 @@ int sw_profile_frame_find(struct sw_profile *p, const struct sw_profile_frame *f
 			  uint32_t *ret);
 int sw_profile_node_find(struct sw_profile *p, uint32_t parent, uint32_t frame, bool grow,
 			 uint32_t *ret);
+/* The node of that frame below parent. */
+int sw_profile_node_of_frame(struct sw_profile *p, uint32_t parent,
+			     const struct sw_profile_frame *frame, bool grow, uint32_t *ret);
 /* As it is given, with its generation. */
 int sw_profile_process_find(struct sw_profile *p, const struct sw_profile_process *process,
 			    uint32_t *ret);

@@ -241,7 +241,6 @@ static int mark_state(struct sw_profile *t, struct sw_profile_row *row)
 {
 	struct sw_profile_frame frame = {.flags = SW_PROFILE_MARK};
 	struct sw_text name = {0};
-	uint32_t index = 0;
 	sw_text_printf(&name, "[");
 	sw_profile_state_name(&name, t, row);
 	sw_text_printf(&name, "]");
@@ -251,9 +250,7 @@ static int mark_state(struct sw_profile *t, struct sw_profile_row *row)
 	if (r > 0)
 		r = sw_profile_string_find(t, sw_profile_state_word(row->state), true, &frame.kind);
 	if (r > 0)
-		r = sw_profile_frame_find(t, &frame, true, &index);
-	if (r > 0)
-		r = sw_profile_node_find(t, row->node, index, true, &row->node);
+		r = sw_profile_node_of_frame(t, row->node, &frame, true, &row->node);
 	sw_text_deinit(&name);
 	return r < 0 ? -SW_E_NOMEM : 0;
 }
