@@ -32,6 +32,24 @@ static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
 		&s->probes, err);
 }
 
+int sw_cpu_sampler_new(struct sw_context *ctx, const struct sw_target *target,
+		       struct sw_cpu_sampler **ret, struct sw_error *err)
+{
+	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
+	if (s == NULL)
+		return sw_fail_nomem(err);
+	s->ctx = ctx;
+	s->target = target;
+	s->exec_link_fd = -EBADF;
+	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
+	if (s->ranges == NULL) {
+		sw_cpu_sampler_destroy(s);
+		return sw_fail_nomem(err);
+	}
+	*ret = s;
+	return 0;
+}
+
 /* wanted: NULL: samples of CPU time. */
 static int create(struct sw_context *ctx, struct sw_target *target,
 		  const struct sw_events_options *options, unsigned flags,
@@ -39,12 +57,10 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 		  struct sw_error *err)
 {
 	size_t stack_bytes = options->stack_bytes;
-	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return sw_fail_nomem(err);
-	s->ctx = ctx;
-	s->target = target;
-	s->exec_link_fd = -EBADF;
+	struct sw_cpu_sampler *s;
+	int r = sw_cpu_sampler_new(ctx, target, &s, err);
+	if (r < 0)
+		return r;
 	s->by_calls = wanted != NULL;
 	if (wanted != NULL)
 		s->wanted = *wanted;
@@ -56,8 +72,8 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 			 : stack_bytes < SW_EVENTS_STACK_MAX ? stack_bytes
 							     : SW_EVENTS_STACK_MAX;
 	s->stacks = malloc(SW_CPU_BATCH * s->stack_bytes);
-	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
-	int r = s->stacks == NULL || s->ranges == NULL ? sw_fail_nomem(err) : 0;
+	if (s->stacks == NULL)
+		r = sw_fail_nomem(err);
 	if (r == 0 && s->by_calls)
 		r = sw_cpu_exec_link_open(s, err);
 	if (r == 0)

@@ -13,21 +13,14 @@ int sw_cpu_sampler_create_fed(struct sw_context *ctx, struct sw_target *target,
 			      const struct sw_cpu_feed *feed, struct sw_cpu_sampler **ret,
 			      struct sw_error *err)
 {
-	struct sw_cpu_sampler *s = calloc(1, sizeof(*s));
-	if (s == NULL)
-		return sw_fail_nomem(err);
-	s->ctx = ctx;
-	s->target = target;
-	s->exec_link_fd = -EBADF;
+	struct sw_cpu_sampler *s;
+	int r = sw_cpu_sampler_new(ctx, target, &s, err);
+	if (r < 0)
+		return r;
 	s->feed = *feed;
 	s->copies = feed->copies;
 	s->stack_bytes = feed->stack_bytes;
 	s->base_old = true;
-	s->ranges = calloc(SW_COPY_PARTS_MAX, sizeof(*s->ranges));
-	if (s->ranges == NULL) {
-		sw_cpu_sampler_destroy(s);
-		return sw_fail_nomem(err);
-	}
 	*ret = s;
 	return 0;
 }

@@ -96,6 +96,10 @@ struct sw_cpu_sampler {
 	struct sw_cpu_names names;
 };
 
+/* A sampler without events; the rest of it is zeros. */
+int sw_cpu_sampler_new(struct sw_context *ctx, const struct sw_target *target,
+		       struct sw_cpu_sampler **ret, struct sw_error *err);
+
 /* Whether its copies are handed over by another one. */
 static inline bool sw_cpu_is_fed(const struct sw_cpu_sampler *s)
 {
