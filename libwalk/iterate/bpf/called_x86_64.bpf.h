@@ -6,7 +6,19 @@
 #include "iterate/called.h"
 #include "iterate/bpf/kernel.bpf.h"
 
-/* The arguments of a system call: syscall(2). */
+/* System V AMD64 psABI 1.0, figure 3.4; of i386 arguments are on the stack. */
+static __always_inline void words_read(const struct pt_regs *user,
+				       uint64_t ret[SW_CALLED_ARGUMENTS])
+{
+	ret[0] = user->di;
+	ret[1] = user->si;
+	ret[2] = user->dx;
+	ret[3] = user->cx;
+	ret[4] = user->r8;
+	ret[5] = user->r9;
+}
+
+/* The arguments of a system call: syscall(2); those of x86-64 are where functions have theirs, but for one. */
 static __always_inline void arguments_read(const struct pt_regs *user, bool is_32bit,
 					   uint64_t ret[SW_CALLED_ARGUMENTS])
 {
@@ -19,24 +31,8 @@ static __always_inline void arguments_read(const struct pt_regs *user, bool is_3
 		ret[5] = (uint32_t) user->bp;
 		return;
 	}
-	ret[0] = user->di;
-	ret[1] = user->si;
-	ret[2] = user->dx;
-	ret[3] = user->r10;
-	ret[4] = user->r8;
-	ret[5] = user->r9;
-}
-
-/* System V AMD64 psABI 1.0, figure 3.4; of i386 arguments are on the stack. */
-static __always_inline void words_read(const struct pt_regs *user,
-				       uint64_t ret[SW_CALLED_ARGUMENTS])
-{
-	ret[0] = user->di;
-	ret[1] = user->si;
-	ret[2] = user->dx;
-	ret[3] = user->cx;
-	ret[4] = user->r8;
-	ret[5] = user->r9;
+	words_read(user, ret);
+	ret[3] = user->r10; /* the instruction itself changes rcx */
 }
 
 /* Go has its goroutine there (ABIInternal, Go 1.17 to 1.25); functions of other code keep it for their callers. */
