@@ -245,18 +245,24 @@ static pid_t child_find(void)
 	return list != NULL && fscanf(list, "%d", &pid) == 1 ? pid : -1;
 }
 
+/* A launcher that gets a signal. */
+static void start_signalled(struct fixture *f, int number)
+{
+	start(f, "#!/bin/sh\n", WAIT_MS);
+	const pid_t launcher = child_find();
+	if (launcher < 0)
+		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
+	if (kill(launcher, number) < 0) { /* another user, and we are not root */
+		end(f);
+		SKIP_NOT_ROOT();
+	}
+}
+
 /* A launcher that a command has stopped is not waited for: it is ended. */
 TEST(launcher_stopped)
 {
 	struct fixture f;
-	start(&f, "#!/bin/sh\n", WAIT_MS);
-	const pid_t launcher = child_find();
-	if (launcher < 0)
-		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
-	if (kill(launcher, SIGSTOP) < 0) { /* another user, and we are not root */
-		end(&f);
-		SKIP_NOT_ROOT();
-	}
+	start_signalled(&f, SIGSTOP);
 	alarm(WAIT_MS / 1000); /* the test ends by it where it waits for ever */
 	end(&f);
 	(void) alarm(0);
@@ -268,14 +274,7 @@ TEST(launcher_killed)
 	struct fixture f;
 	struct sw_error err = {0};
 	struct sw_on_dump_result r;
-	start(&f, "#!/bin/sh\n", WAIT_MS);
-	const pid_t launcher = child_find();
-	if (launcher < 0)
-		SKIP("no list of children in /proc", "a kernel with CONFIG_PROC_CHILDREN");
-	if (kill(launcher, SIGKILL) < 0) { /* another user, and we are not root */
-		end(&f);
-		SKIP_NOT_ROOT();
-	}
+	start_signalled(&f, SIGKILL);
 	struct pollfd event = {.fd = sw_on_dump_fd(f.commands), .events = POLLIN};
 	assert_int_equal(poll(&event, 1, WAIT_MS), 1);
 	assert_int_equal(sw_on_dump_next(f.commands, &r, &err), -SW_E_IO);
