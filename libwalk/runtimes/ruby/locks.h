@@ -27,7 +27,7 @@ struct sw_ruby_gvl {
 /* False: it has no Ruby, or one that does not fit the layout. The layout must have locks. */
 bool sw_ruby_thread_read(const struct sw_ruby_vm *vm, uint64_t fs_base, struct sw_ruby_thread *ret);
 
-/* The innermost frame of a thread, and the thread (rb_thread_t) whose method it executes. False: it is none of a Thread. */
+/* The innermost frame of a thread, and the thread (rb_thread_t) whose method it executes. False: it executes no method of a Thread. */
 bool sw_ruby_self_thread(const struct sw_ruby_vm *vm, const struct sw_ruby_thread *thread,
 			 uint64_t *ret_frame_avma, uint64_t *ret_avma);
 

@@ -209,7 +209,7 @@ SW_PUBLIC bool sw_profile_is_pprof(const void *data, size_t size);
  * Names that its locations have with a line are kept; others can be had by sw_profile_symbolize(), by the build-ids of its mappings.
  *
  * @param ret_left_out  What is not in *ret.
- * @return 0; -SW_E_FORMAT: it is none, or none of samples; -SW_E_LIMIT; -SW_E_NOMEM. Free with sw_profile_destroy().
+ * @return 0; -SW_E_FORMAT: no profile of pprof, or without a number of samples; -SW_E_LIMIT; -SW_E_NOMEM. Free with sw_profile_destroy().
  */
 SW_PUBLIC int sw_profile_parse_pprof(const void *data, size_t size, struct sw_profile **ret,
 				     struct sw_profile_left_out *ret_left_out,
