@@ -5,6 +5,7 @@
 #include "errors.h"
 
 #include <asm/ioctls.h>
+#include <linux/bpf.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -111,16 +112,19 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 						      SECCOMP_RET_KILL_PROCESS},
 					    files = {file_calls, SW_ARRAY_SIZE(file_calls),
 						     SECCOMP_RET_ALLOW};
-	static const struct sw_filter_rule is_terminal = SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
-					   opens = {.call = SYS_openat,
-						    .action = SECCOMP_RET_ALLOW},
-					   begins = {.call = SYS_pidfd_open,
-						     .action = SECCOMP_RET_ALLOW};
+	static const struct sw_filter_rule
+		is_terminal = SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
+		opens = {.call = SYS_openat, .action = SECCOMP_RET_ALLOW},
+		begins = {.call = SYS_pidfd_open, .action = SECCOMP_RET_ALLOW},
+		/* The table of what is outstanding, whose descriptor is there. */
+		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH);
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
 	f.traps = (more & SW_SECCOMP_TRAPS) != 0 && (more & SW_SECCOMP_CAPTURE) == 0;
-	if (more & SW_SECCOMP_CAPTURE)
+	if (more & SW_SECCOMP_CAPTURE) {
+		sw_filter_add(&f, &lists);
 		sw_calls_add_capture(&f);
+	}
 	if (more & SW_SECCOMP_PROCESSES)
 		sw_filter_add(&f, &begins);
 	if (more & SW_SECCOMP_SCREEN)

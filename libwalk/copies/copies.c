@@ -329,9 +329,9 @@ int sw_copies_program(const struct sw_copies *c, size_t number)
 	return c->by_calls && number < SW_ITERATE_LINKS_MAX ? c->calls.program_fds[number] : -EBADF;
 }
 
-int sw_copies_list(const struct sw_copies *c)
+long sw_copies_held(const struct sw_copies *c, struct sw_iterate_held_pass *pass)
 {
-	return c->by_calls ? c->calls.list_link_fd : -EBADF;
+	return c->by_calls ? sw_iterate_held_next(&c->calls, pass) : -EBADF;
 }
 
 bool sw_copies_next(struct sw_copies *c, struct sw_copy *ret)

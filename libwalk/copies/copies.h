@@ -75,8 +75,8 @@ int sw_copies_attach(const struct sw_copies *copies, int event_fd);
 
 /* A program of calls that is not at a trace point, by its number; borrowed; negative: there is none. */
 int sw_copies_program(const struct sw_copies *copies, size_t number);
-/* The pass over what is outstanding, for sw_iterate_open(); borrowed; negative: there is none. */
-int sw_copies_list(const struct sw_copies *copies);
+/* The next part of a pass over what is outstanding: as sw_iterate_held_next(); -EBADF: there is no such table. */
+long sw_copies_held(const struct sw_copies *copies, struct sw_iterate_held_pass *pass);
 
 /* From now on no call of a function is an event any more, at once, as taking probes out takes the kernel up to seconds. */
 void sw_copies_stop(struct sw_copies *copies);

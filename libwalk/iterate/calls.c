@@ -40,26 +40,7 @@ static void others_drop(struct sw_iterate_programs *p)
 			p->link_fds[i] = -EBADF;
 	}
 	if (p->held_fd == 0)
-		p->held_fd = p->list_program_fd = -EBADF;
-	p->list_link_fd = -EBADF;
-}
-
-/* The program that shows the table of what is outstanding. */
-static int list_link(struct sw_iterate_programs *p)
-{
-	union bpf_attr attr;
-	union bpf_iter_link_info table;
-	if (p->held_fd < 0)
-		return 0;
-	memset(&table, 0, sizeof(table));
-	table.map.map_fd = (uint32_t) p->held_fd;
-	memset(&attr, 0, sizeof(attr));
-	attr.link_create.prog_fd = (uint32_t) p->list_program_fd;
-	attr.link_create.attach_type = BPF_TRACE_ITER;
-	attr.link_create.iter_info = (uintptr_t) &table;
-	attr.link_create.iter_info_len = sizeof(table);
-	p->list_link_fd = sw_bpf(BPF_LINK_CREATE, &attr);
-	return p->list_link_fd < 0 ? -errno : 0;
+		p->held_fd = -EBADF;
 }
 
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
@@ -78,8 +59,6 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 	r = element_update(p.sample.setup_fd, setup);
 	if (r == 0)
 		r = element_update(p.called_fd, called);
-	if (r == 0)
-		r = list_link(&p);
 	if (r < 0) {
 		sw_iterate_calls_close(&p);
 		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, NULL, err);
@@ -104,6 +83,33 @@ int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 	return 0;
 }
 
+/* BPF_MAP_LOOKUP_BATCH: __htab_map_lookup_and_delete_batch() in kernel/bpf/hashtab.c, Linux 6.1. It hands out whole
+ * buckets, says where it stopped, and ends with ENOENT, by then perhaps with some. */
+long sw_iterate_held_next(const struct sw_iterate_programs *p, struct sw_iterate_held_pass *pass)
+{
+	struct sw_called_handle keys[SW_ITERATE_HELD_AT_ONCE];
+	struct sw_called_held values[SW_ITERATE_HELD_AT_ONCE];
+	uint32_t next = 0;
+	union bpf_attr attr;
+	if (pass->over)
+		return 0;
+	memset(&attr, 0, sizeof(attr));
+	attr.batch.map_fd = (uint32_t) p->held_fd;
+	attr.batch.in_batch = pass->begun ? (uintptr_t) &pass->at : 0;
+	attr.batch.out_batch = (uintptr_t) &next;
+	attr.batch.keys = (uintptr_t) keys;
+	attr.batch.values = (uintptr_t) values;
+	attr.batch.count = SW_ITERATE_HELD_AT_ONCE;
+	pass->over = sw_bpf(BPF_MAP_LOOKUP_BATCH, &attr) < 0;
+	if (pass->over && errno != ENOENT)
+		return -errno;
+	pass->begun = true;
+	pass->at = next;
+	for (uint32_t i = 0; i < attr.batch.count; i++)
+		pass->held[i] = (struct sw_called_outstanding){.key = keys[i], .held = values[i]};
+	return attr.batch.count;
+}
+
 void sw_iterate_calls_end(struct sw_iterate_programs *p)
 {
 	p->ended = true;
@@ -116,8 +122,6 @@ void sw_iterate_calls_close(struct sw_iterate_programs *p)
 	sw_iterate_calls_end(p);
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
 		sw_close_p(&p->program_fds[i]);
-	sw_close_p(&p->list_link_fd);
-	sw_close_p(&p->list_program_fd);
 	sw_close_p(&p->held_fd);
 	sw_close_p(&p->called_fd);
 	sw_iterate_sample_close(&p->sample);

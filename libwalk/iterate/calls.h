@@ -36,9 +36,8 @@ struct sw_iterate_programs {
 	int called_fd;
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
-	/* The table of SW_ITERATE_PAIRS, the program that shows it, and a pass for sw_iterate_open(); -EBADF: none. */
-	int held_fd, list_program_fd, list_link_fd;
-	bool ended;                                     /* by sw_iterate_calls_end() */
+	int held_fd; /* the table of SW_ITERATE_PAIRS; -EBADF: none */
+	bool ended;  /* by sw_iterate_calls_end() */
 	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static; NULL: not at a trace point */
 };
 
@@ -55,6 +54,25 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 			  struct sw_error *err);
 /* From now on there are events, if they have not ended. As sw_iterate_load(). */
 int sw_iterate_calls_begin(struct sw_iterate_programs *programs, struct sw_error *err);
+enum { SW_ITERATE_HELD_AT_ONCE = 256 };
+
+/* A pass over what is outstanding. Zero-initialised before its first part. */
+struct sw_iterate_held_pass {
+	uint32_t at; /* the kernel's: where it goes on */
+	bool begun, over;
+	struct sw_called_outstanding held[SW_ITERATE_HELD_AT_ONCE]; /* the part read last */
+};
+
+/**
+ * Reads the next part of a pass into pass->held. The process may run meanwhile: what is outstanding from the beginning
+ * of the pass to its end is read once.
+ *
+ * @param programs  Those of SW_ITERATE_PAIRS.
+ * @return How many; negative errno. The pass is over when pass->over is set, which may come with a last part.
+ */
+long sw_iterate_held_next(const struct sw_iterate_programs *programs,
+			  struct sw_iterate_held_pass *pass);
+
 /* No events any more. */
 void sw_iterate_calls_end(struct sw_iterate_programs *programs);
 void sw_iterate_calls_close(struct sw_iterate_programs *programs);

@@ -227,8 +227,7 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 			.program_fds = {PROGRAM(sw_pair_note), PROGRAM(sw_pair_acquired),
 					PROGRAM(sw_pair_released), PROGRAM(sw_pair_program)},
 			.trace_points = {NULL, NULL, NULL, "sched_process_exec"},
-			.held_fd = take(&skeleton->maps.sw_held.map_fd),
-			.list_program_fd = PROGRAM(sw_pair_list));
+			.held_fd = take(&skeleton->maps.sw_held.map_fd));
 	case SW_ITERATE_PAIR_CALLS:
 		return EVENTS_LOAD(sw_pairs, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_pair_begun), -EBADF,

@@ -86,16 +86,6 @@ int sw_iterate_read_moved(int fd, struct sw_iterate_moved *moved)
 	return moved->n <= SW_ITERATE_MOVED_MAX ? 0 : -SW_E_INVALID;
 }
 
-/* The kernel hands out whole records. */
-long sw_iterate_read_held(int fd, struct sw_called_outstanding *held, size_t max)
-{
-	ssize_t n;
-	for (int i = 0; (n = read(fd, held, max * sizeof(*held))) < 0; i++)
-		if ((errno != EINTR && errno != EAGAIN) || i == READS_MAX)
-			return -errno;
-	return n % (ssize_t) sizeof(*held) == 0 ? n / (ssize_t) sizeof(*held) : -EINVAL;
-}
-
 long sw_iterate_read_files(int fd, struct sw_iterate_file *files, size_t max)
 {
 	ssize_t n;

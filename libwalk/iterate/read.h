@@ -50,7 +50,4 @@ long sw_iterate_read_files(int fd, struct sw_iterate_file *files, size_t max);
 int sw_iterate_read_locks(int fd, struct sw_iterate_lock *locks, size_t max,
 			  struct sw_iterate_pass *ret_pass);
 
-/** As sw_iterate_read_files(), of what is outstanding: fd is from sw_iterate_open() of sw_iterate_programs.list_link_fd. */
-long sw_iterate_read_held(int fd, struct sw_called_outstanding *held, size_t max);
-
 #endif

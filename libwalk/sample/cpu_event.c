@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "cleanup.h"
 #include "errors.h"
-#include "iterate/read.h"
-#include "iterate/tasks.h"
 #include "sample/cpu_batch.h"
 
 #include <snapwalk/event.h>
@@ -51,23 +49,23 @@ int sw_event_sampler_held(const struct sw_cpu_sampler *s,
 			  int (*tell)(void *arg, const struct sw_event_held *held), void *arg,
 			  struct sw_error *err)
 {
-	enum { AT_ONCE = 256 };
-	struct sw_called_outstanding held[AT_ONCE];
-	sw_cleanup(sw_close_p) int fd = -EBADF;
-	int r = sw_iterate_open(sw_copies_list(s->copies), &fd, err);
-	for (long n = 1; r == 0 && n > 0;) {
-		n = sw_iterate_read_held(fd, held, AT_ONCE);
+	struct sw_iterate_held_pass pass = {0};
+	int r = 0;
+	while (r == 0 && !pass.over) {
+		long n = sw_copies_held(s->copies, &pass);
 		if (n < 0) {
 			errno = (int) -n;
 			return sw_fail_errno(err, SW_E_IO, "what is outstanding cannot be listed");
 		}
-		for (long i = 0; r == 0 && i < n; i++)
-			if ((uint32_t) held[i].held.count > 0)
-				r = tell(arg, &(struct sw_event_held){
-						      .handle = held[i].key.handle,
-						      .pair = (unsigned) held[i].key.pair,
-						      .number = held[i].held.number,
-						      .n = (uint32_t) held[i].held.count});
+		for (long i = 0; r == 0 && i < n; i++) {
+			const struct sw_called_outstanding *one = &pass.held[i];
+			if ((uint32_t) one->held.count > 0)
+				r = tell(arg,
+					 &(struct sw_event_held){.handle = one->key.handle,
+								 .pair = (unsigned) one->key.pair,
+								 .number = one->held.number,
+								 .n = (uint32_t) one->held.count});
+		}
 	}
 	return r;
 }

@@ -149,14 +149,6 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } SW_KERNEL;
 
-struct bpf_map;
-
-struct bpf_iter__bpf_map_elem {
-	struct bpf_iter_meta *meta;
-	struct bpf_map *map;
-	void *key, *value;
-} SW_KERNEL;
-
 struct bpf_iter__task_file {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;

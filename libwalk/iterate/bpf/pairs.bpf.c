@@ -281,16 +281,3 @@ int sw_pair_program(void *ctx)
 	alone_put(called, bpf_get_current_task_btf(), SW_CALLED_PROGRAM, 0, 0, 0);
 	return 0;
 }
-
-/* Each that is outstanding, for who reads the descriptor. */
-SEC("iter/bpf_map_elem")
-int sw_pair_list(struct bpf_iter__bpf_map_elem *ctx)
-{
-	const struct sw_called_handle *key = ctx->key;
-	const struct sw_called_held *held = ctx->value;
-	if (key == NULL || held == NULL) /* behind the last one */
-		return 0;
-	struct sw_called_outstanding one = {.key = *key, .held = *held};
-	(void) bpf_seq_write(ctx->meta->seq, &one, sizeof(one)); /* else it is shown again */
-	return 0;
-}
