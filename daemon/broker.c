@@ -93,6 +93,7 @@ void sw_broker_deinit(struct sw_broker *broker)
 {
 	sw_server_deinit(&broker->server);
 	sw_watcher_stop(&broker->methods.watcher);
+	sw_continuous_stop(&broker->methods.continuous);
 	sw_jobs_deinit(&broker->jobs);
 	sw_methods_deinit(&broker->methods);
 	(void) sd_event_source_disable_unref(broker->spawner_gone);

@@ -48,6 +48,7 @@ struct sw_config {
 	uint32_t rate_burst;         /* RateBurst= 20 */
 	uint32_t stop_percent_x100;  /* StopPercent= 1.00: of wall time, per target, over 60 s */
 	uint32_t worker_memory_mib;  /* WorkerMemory= 1024, RLIMIT_AS of a worker */
+	uint32_t profile_cpu_x100;   /* ProfileCPU= 1.00: of a CPU, for sections [profile NAME] */
 	uint32_t on_dump_timeout_ms; /* OnDumpTimeoutSec= 30 */
 	uint64_t dump_bytes_max;     /* DumpMax= 64M, as JSON */
 	uint64_t store_max_use;      /* MaxUse= 512M */

@@ -85,6 +85,10 @@ static const char *help_of(const char *key, size_t length)
 		{"dump_bytes_total", "Bytes of dumps, as JSON."},
 		{"store_failed_total", "Dumps that could not be stored."},
 		{"on_dump_dropped_total", "Runs of OnDump left out: too many wait."},
+		{"continuous_total", "Profiles of sections [profile NAME]."},
+		{"continuous_failed_total", "Profiles of sections that could not be made."},
+		{"continuous_postponed_total", "Turns of sections put off for ProfileCPU."},
+		{"continuous_cpu_us_total", "CPU time of the workers of sections."},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(known); i++)
 		if (strlen(known[i].name) == length && memcmp(known[i].name, key, length) == 0)

@@ -471,9 +471,10 @@ static void finish(struct sw_job *job, struct sw_dump *dump, const struct sw_wor
 	/* From now on: for its process to end. When this fails it comes at its old time. */
 	(void) sd_event_source_set_time_relative(job->deadline, END_MS * UINT64_C(1000));
 	(void) sd_event_source_set_enabled(job->deadline, SD_EVENT_ONESHOT);
-	/* Later samples of a profile may fail: it says how many. A rule that waits for an event says it itself. */
+	/* Later samples of a profile may fail: it says how many. A rule that waits for an event says it itself, and so does
+	 * a section [profile NAME]. */
 	if (dump == NULL && ended == NULL && job->request.profile.size == 0 &&
-	    !job->request.events.kept)
+	    !job->request.profile.continuous && !job->request.events.kept)
 		publish_failure(job, refusal);
 	while ((waiter = TAILQ_FIRST(&job->waiters)) != NULL) {
 		const struct sw_outcome outcome = {.dump = dump,

@@ -12,6 +12,7 @@ enum {
 	NS_PER_S = 1000000000,
 	PROFILES_MAX = 32, /* at once */
 	PROFILES_PER_USER_MAX = 4,
+	PROFILES_CONTINUOUS_MAX = 16,
 	RETRY_MS = 1000,
 	FEW = 5,   /* samples of a worker that lasted: it was not worth it, */
 	ALONE = 20 /* and so many are taken one by one before another one is tried */
@@ -31,8 +32,9 @@ static void publish(struct sw_profiling *p)
 	const struct sw_origin origin = {.target = &p->target,
 					 .by = p->series->caller.uid,
 					 .alert = p->series->alert};
-	sw_publish_dump(&p->series->jobs->publisher, p->dump, &origin, p->store, false,
-			p->series->reason);
+	/* The log has no line for each of a section: there is one a minute. */
+	sw_publish_dump(&p->series->jobs->publisher, p->dump, &origin, p->store,
+			p->request.continuous, p->series->reason);
 }
 
 /* Why it ended before its time, in the profile itself: a member behind the schema, which is the first one. Without
@@ -131,8 +133,9 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 }
 
 /* Each has up to SW_PROFILE_BYTES twice: here and for its worker. */
-static bool has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
+static bool has_space(const struct sw_jobs *jobs, const struct sw_submission *s, bool continuous)
 {
+	const size_t users_max = continuous ? PROFILES_CONTINUOUS_MAX : PROFILES_PER_USER_MAX;
 	const struct sw_series *series;
 	size_t all = 0, users = 0;
 	TAILQ_FOREACH(series, &jobs->series, link)
@@ -141,8 +144,8 @@ static bool has_space(const struct sw_jobs *jobs, const struct sw_submission *s)
 		users += series->profile != NULL && !series->alert &&
 			 series->caller.uid == s->caller->uid;
 	}
-	return all < PROFILES_MAX && (s->alert || (users < PROFILES_PER_USER_MAX &&
-						   all < PROFILES_MAX - PROFILES_PER_USER_MAX));
+	return all < PROFILES_MAX &&
+	       (s->alert || (users < users_max && all < PROFILES_MAX - PROFILES_PER_USER_MAX));
 }
 
 /* A process that is pulled by several at once would be sampled as often as they ask. */
@@ -168,6 +171,7 @@ static struct sw_profiling *create(struct sw_jobs *jobs, const struct sw_submiss
 	*p = (struct sw_profiling){
 		.request = {.rate_hz = wish->rate_hz,
 			    .mode = wish->mode,
+			    .continuous = wish->continuous,
 			    .begin_ns = sw_clock_ns(),
 			    .begin_real_ns = sw_realtime_ns()},
 		.store = s->store,
@@ -188,7 +192,7 @@ struct sw_profiling *sw_profiling_create(struct sw_jobs *jobs, const struct sw_s
 					 const struct sw_profile_wish *wish,
 					 struct sw_refusal *refusal)
 {
-	if (!has_space(jobs, s)) {
+	if (!has_space(jobs, s, wish->continuous)) {
 		jobs->counters->busy_queue_total++;
 		(void) sw_refuse(refusal, SW_INTERFACE ".Busy", sw_object_busy(RETRY_MS, "queue"),
 				 "busy (queue): too many profiles are being made");

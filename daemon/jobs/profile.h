@@ -33,6 +33,7 @@ struct sw_profile_wish {
 	uint32_t mode; /* enum sw_record_mode */
 	uint32_t rate_hz;
 	int64_t duration_ms;
+	bool continuous; /* of a section [profile NAME] */
 };
 
 /* As it should be but for its functions, which the caller sets before sw_profiling_start(). The submission is

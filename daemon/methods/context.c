@@ -20,6 +20,7 @@ int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 				       .start_ns = sw_clock_ns()};
 	sw_acted_alerts_init(&methods->alerts);
 	sw_watcher_init(&methods->watcher, jobs, &methods->rules);
+	sw_continuous_init(&methods->continuous, jobs, &methods->rules);
 	if (gethostname(methods->host, sizeof(methods->host) - 1) < 0)
 		return sw_fail_errno(err, SW_E_IO, "the host's name");
 	return 0;
@@ -31,13 +32,15 @@ static void say_rule(void *arg, const char *message)
 	sw_log(SW_LOG_WARNING, "%s", message);
 }
 
-/* A reload must not make a rule forget that it is cooling down. */
+/* A reload must not make a rule forget that it is cooling down, or when its next turn is. */
 static void last_copy(struct sw_rule *to, size_t n_to, const struct sw_rule *from, size_t n_from)
 {
 	for (size_t i = 0; i < n_to; i++)
 		for (size_t j = 0; j < n_from; j++)
-			if (strcmp(to[i].name, from[j].name) == 0)
+			if (strcmp(to[i].name, from[j].name) == 0) {
 				to[i].last_ns = from[j].last_ns;
+				to[i].due_ns = from[j].due_ns;
+			}
 }
 
 static void load(struct sw_methods *methods)
@@ -56,6 +59,7 @@ static void load(struct sw_methods *methods)
 	const struct sw_rules *old = &methods->rules;
 	last_copy(rules.rules, rules.n_rules, old->rules, old->n_rules);
 	last_copy(rules.events, rules.n_events, old->events, old->n_events);
+	last_copy(rules.profiles, rules.n_profiles, old->profiles, old->n_profiles);
 	sw_rules_deinit(&methods->rules);
 	methods->rules = rules;
 }
@@ -64,14 +68,10 @@ void sw_methods_load_rules(struct sw_methods *methods)
 {
 	/* Also where the old rules stay: the configuration that permitted what is watched may be another. */
 	sw_watcher_stop(&methods->watcher);
+	sw_continuous_stop(&methods->continuous);
 	load(methods);
 	sw_watcher_start(&methods->watcher);
-}
-
-bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller)
-{
-	return sw_caller_is_privileged(methods->jobs->config, caller) ||
-	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
+	sw_continuous_start(&methods->continuous);
 }
 
 void sw_methods_deinit(struct sw_methods *methods)

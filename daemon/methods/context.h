@@ -4,6 +4,7 @@
 
 #include "jobs/state.h"
 #include "methods/alerts.h"
+#include "methods/continuous.h"
 #include "methods/watch.h"
 #include "rpc/server.h"
 #include "rules/rule.h"
@@ -15,8 +16,9 @@ struct sw_methods {
 	const struct sw_server *server; /* borrowed */
 	struct sw_jobs *jobs;           /* borrowed */
 	struct sw_rules rules;
-	struct sw_watcher watcher;     /* of those with OnEvent= */
-	struct sw_acted_alerts alerts; /* acted on */
+	struct sw_watcher watcher;       /* of those with OnEvent= */
+	struct sw_continuous continuous; /* of sections [profile NAME] */
+	struct sw_acted_alerts alerts;   /* acted on */
 	char host[HOST_NAME_MAX + 1];
 	uid_t trigger_uid; /* of TriggerUser=; (uid_t) -1: there is none */
 	int64_t start_ns;  /* CLOCK_MONOTONIC */
@@ -27,8 +29,6 @@ int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 		    struct sw_jobs *jobs, struct sw_error *err);
 /* Reads the rules, also again. When that fails, or RequireExe= has a mistake, the old ones stay. */
 void sw_methods_load_rules(struct sw_methods *methods);
-/* Whether alerts of this caller are acted on: it is privileged, or the user of TriggerUser=. */
-bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller);
 void sw_methods_deinit(struct sw_methods *methods);
 
 #endif

@@ -18,6 +18,17 @@ static struct json_object *counters_json(const struct sw_counters *n)
 	return counters;
 }
 
+static struct json_object *continuous_json(const struct sw_continuous *continuous)
+{
+	struct json_object *object = json_object_new_object();
+	sw_object_add(object, "profiles", json_object_new_int64((int64_t) continuous->n_running));
+	sw_object_add(object, "cpu_percent",
+		      json_object_new_double(continuous->share.measured_x100 / 100.0));
+	sw_object_add(object, "rate_percent",
+		      json_object_new_int64(continuous->share.rate_percent));
+	return object;
+}
+
 void sw_method_status(struct sw_call *call)
 {
 	const struct sw_methods *methods = call->context;
@@ -55,6 +66,8 @@ void sw_method_status(struct sw_call *call)
 			      json_object_new_string(jobs->spawner->iterator_refused));
 	if (jobs->spawner->realtime_refused)
 		sw_object_add(status, "realtime_refused", json_object_new_boolean(true));
+	if (methods->rules.n_profiles > 0)
+		sw_object_add(status, "continuous", continuous_json(&methods->continuous));
 	sw_object_add(status, "counters", counters_json(jobs->counters));
 	sw_call_reply(call, status, false);
 }

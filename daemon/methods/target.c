@@ -19,6 +19,12 @@ enum {
 	PULL_PIDS_MAX = SW_SELECT_MAX /* of one section */
 };
 
+bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller)
+{
+	return sw_caller_is_privileged(methods->jobs->config, caller) ||
+	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
+}
+
 /* "Pid:" of a pidfd, from its fdinfo (proc(5)): -1 when the process was reaped. 0: it is no pidfd, or
  * of a process out of sight. */
 static pid_t pid_of_pidfd(int pidfd)

@@ -6,6 +6,11 @@
 #include "rpc/call.h"
 #include "rules/rule.h"
 
+struct sw_methods;
+
+/* Whether alerts of this caller are acted on: it is privileged, or the user of TriggerUser=. */
+bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller);
+
 /* The process that a call names, and by whose right it is captured. */
 struct sw_taken {
 	struct sw_found found;

@@ -9,6 +9,8 @@
 #include "cleanup.h"
 #include "errors.h"
 
+#include <snapwalk/recorder.h>
+
 #include <ini.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -22,6 +24,7 @@ enum {
 	COUNT_MAX = 1000,
 	MS_PER_S = 1000,
 	PROFILE_MAX_S = 3600,
+	RATE_MAX_HZ = 100,
 };
 
 struct parser {
@@ -70,6 +73,7 @@ static struct list list_of(struct sw_rules *rules, enum sw_rule_kind kind)
 	switch (kind) {
 	case SW_RULE_PULL: return (struct list){&rules->pulls, &rules->n_pulls};
 	case SW_RULE_EVENT: return (struct list){&rules->events, &rules->n_events};
+	case SW_RULE_PROFILE: return (struct list){&rules->profiles, &rules->n_profiles};
 	default: return (struct list){&rules->rules, &rules->n_rules};
 	}
 }
@@ -232,6 +236,12 @@ static void set_profile_mode(struct parser *p, const char *value)
 	complain(p, p->line, "ProfileMode=: wall, cpu or off, not %.100s", value);
 }
 
+static void set_rate(struct parser *p, const char *value)
+{
+	if (!sw_rule_count_parse(value, RATE_MAX_HZ, &p->rule.rate_hz))
+		complain(p, p->line, "RateHz=: 1 to %d, not %.100s", RATE_MAX_HZ, value);
+}
+
 static void set_on_event(struct parser *p, const char *value)
 {
 	const char *why = NULL;
@@ -247,7 +257,11 @@ static void set_max(struct parser *p, const char *value)
 	p->rule.max_ms = ms;
 }
 
-enum { ALERT = 1 << SW_RULE_ALERT, PULL = 1 << SW_RULE_PULL };
+enum {
+	ALERT = 1 << SW_RULE_ALERT,
+	PULL = 1 << SW_RULE_PULL,
+	PROFILE = 1 << SW_RULE_PROFILE,
+};
 
 static const struct {
 	const char *name;
@@ -258,14 +272,15 @@ static const struct {
 	{"Source", set_source, false, ALERT},
 	{"Match", set_match, true, ALERT},
 	{"Host", set_host, false, ALERT},
-	{"Target", set_target, true, ALERT | PULL},
-	{"RequireExe", set_require_exe, false, ALERT | PULL},
-	{"MaxTargets", set_max_targets, false, ALERT},
+	{"Target", set_target, true, ALERT | PULL | PROFILE},
+	{"RequireExe", set_require_exe, false, ALERT | PULL | PROFILE},
+	{"MaxTargets", set_max_targets, false, ALERT | PROFILE},
 	{"Count", set_count, false, ALERT},
-	{"IntervalSec", set_interval, false, ALERT},
+	{"IntervalSec", set_interval, false, ALERT | PROFILE},
 	{"CooldownSec", set_cooldown, false, ALERT},
-	{"ProfileSec", set_profile, false, ALERT},
-	{"ProfileMode", set_profile_mode, false, ALERT},
+	{"ProfileSec", set_profile, false, ALERT | PROFILE},
+	{"ProfileMode", set_profile_mode, false, ALERT | PROFILE},
+	{"RateHz", set_rate, false, PROFILE},
 	{"OnEvent", set_on_event, false, ALERT},
 	{"MaxSec", set_max, false, PULL},
 };
@@ -275,6 +290,7 @@ static const char *const titles[SW_RULE_KINDS] = {
 	[SW_RULE_ALERT] = "rule",
 	[SW_RULE_PULL] = "pull",
 	[SW_RULE_EVENT] = "rule",
+	[SW_RULE_PROFILE] = "profile",
 };
 
 static void set_key(struct parser *p, const char *name, const char *value)
@@ -338,10 +354,15 @@ static void alert_check(struct parser *p)
 			 "rule %s has ProfileMode= without ProfileSec=", rule->name);
 }
 
-/* A pull and an event have no labels that a word could be made of. */
+/* Only an alert has labels that a word could be made of. */
 static void targets_check(struct parser *p)
 {
-	const char *what = p->rule.kind == SW_RULE_PULL ? "a pull" : "an event";
+	static const char *const whats[SW_RULE_KINDS] = {
+		[SW_RULE_PULL] = "a pull",
+		[SW_RULE_EVENT] = "an event",
+		[SW_RULE_PROFILE] = "a profile",
+	};
+	const char *what = whats[p->rule.kind];
 	for (size_t i = 0; i < p->n_targets; i++) {
 		char *word = p->rule.targets[i], *value = strchr(word, ':');
 		bool valid = value != NULL && strchr(value, '%') == NULL;
@@ -367,11 +388,21 @@ static void event_check(struct parser *p)
 	targets_check(p);
 }
 
+static void profile_check(struct parser *p)
+{
+	if (p->rule.profile_ms > p->rule.interval_ms)
+		complain(p, p->rule_line,
+			 "profile %s lasts longer than its IntervalSec=", p->rule.name);
+	targets_check(p);
+}
+
 /* Rules of alerts and of events have names of one kind. */
 static bool is_there(const struct sw_rules *rules, enum sw_rule_kind kind, const char *name)
 {
 	if (kind == SW_RULE_PULL)
 		return find_rule(rules->pulls, rules->n_pulls, name) != NULL;
+	if (kind == SW_RULE_PROFILE)
+		return find_rule(rules->profiles, rules->n_profiles, name) != NULL;
 	return find_rule(rules->rules, rules->n_rules, name) != NULL ||
 	       find_rule(rules->events, rules->n_events, name) != NULL;
 }
@@ -383,6 +414,8 @@ static void rule_check(struct parser *p, size_t n_rules)
 		alert_check(p);
 	else if (p->rule.kind == SW_RULE_EVENT)
 		event_check(p);
+	else if (p->rule.kind == SW_RULE_PROFILE)
+		profile_check(p);
 	else
 		targets_check(p);
 	if (p->n_targets == 0 && !p->bad)
@@ -444,7 +477,7 @@ static bool rule_begin(struct parser *p, const char *section)
 	p->rule_line = p->title_line;
 	const char *name = title_parse(section, &kind);
 	if (name == NULL) {
-		complain(p, p->line, "not in a section [rule NAME] or [pull NAME]");
+		complain(p, p->line, "not in a section [rule NAME], [pull NAME] or [profile NAME]");
 		return false;
 	}
 	p->rule = (struct sw_rule){
@@ -456,6 +489,12 @@ static bool rule_begin(struct parser *p, const char *section)
 		.cooldown_ms = 300 * 1000,
 		.last_ns = INT64_MIN,
 	};
+	if (kind == SW_RULE_PROFILE) {
+		p->rule.interval_ms = 60 * MS_PER_S;
+		p->rule.profile_ms = 10 * MS_PER_S;
+		p->rule.profile_mode = SW_RECORD_CPU;
+		p->rule.rate_hz = 19;
+	}
 	string_set(p, &p->rule.name, name);
 	p->has_rule = p->rule.name != NULL;
 	return p->has_rule;
@@ -537,7 +576,8 @@ int sw_rules_parse(const char *file_name, const char *text, size_t size, sw_conf
 		.rules = rules,
 		.first = {[SW_RULE_ALERT] = rules->n_rules,
 			  [SW_RULE_PULL] = rules->n_pulls,
-			  [SW_RULE_EVENT] = rules->n_events},
+			  [SW_RULE_EVENT] = rules->n_events,
+			  [SW_RULE_PROFILE] = rules->n_profiles},
 		.say = say,
 		.arg = arg,
 	};

@@ -24,12 +24,16 @@
  *	Target=unit:web.service comm:web             ; all of them, without labels
  *	RequireExe=/usr/bin/myapp                    ; as above
  *	MaxSec=60                                    ; the longest profile
+ *	[profile NAME]                               ; profiles without an alert, again and again
+ *	Target=unit:web.service comm:web             ; as of [pull NAME]
+ *	RequireExe=/usr/bin/myapp / MaxTargets=4 / ProfileSec=10 / ProfileMode=cpu / IntervalSec=60 /
+ *	RateHz=19, each on a line of its own
  * A ';' after a blank begins a comment. Match= and Target= may be given again, or go on in the next
  * line when that begins with a blank; a value with a blank in it is matched by a glob with '?' there.
  * A rule with a mistake in it is left out, as it would mean more than its author wanted: a file with
  * a line that is no INI is left out as a whole. Defaults: 4, 1, 1 and 300.
  */
-enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_EVENT, SW_RULE_KINDS };
+enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_EVENT, SW_RULE_PROFILE, SW_RULE_KINDS };
 
 /* The event of OnEvent=. */
 struct sw_rule_event {
@@ -46,9 +50,11 @@ struct sw_rule {
 	uint32_t max_targets, count, interval_ms, cooldown_ms;
 	uint32_t profile_ms;        /* 0: captures */
 	uint32_t profile_mode;      /* enum sw_record_mode */
+	uint32_t rate_hz;           /* of SW_RULE_PROFILE */
 	uint32_t max_ms;            /* of SW_RULE_PULL: the longest profile */
 	struct sw_rule_event event; /* of SW_RULE_EVENT */
 	int64_t last_ns; /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
+	int64_t due_ns;  /* CLOCK_MONOTONIC, of SW_RULE_PROFILE: its next turn; 0: it had none */
 	bool said_full;  /* of SW_RULE_EVENT: that it has no place for another process */
 };
 
@@ -59,6 +65,8 @@ struct sw_rules {
 	size_t n_pulls;
 	struct sw_rule *events; /* owned; those with OnEvent= */
 	size_t n_events;
+	struct sw_rule *profiles; /* owned */
+	size_t n_profiles;
 	size_t n_problems; /* mistakes that were reported */
 	size_t n_unsafe;   /* of them, in RequireExe=: not to be started or reloaded with */
 };

@@ -46,6 +46,7 @@ struct sw_worker_profile {
 	uint32_t size;    /* of the profile so far, as JSON: worker/names.h; 0: this is the first */
 	bool alone;       /* one sample, and no more */
 	bool by_clock;    /* of SW_RECORD_CPU: the kernel's events cannot be had for this process */
+	bool continuous;  /* of a section [profile NAME]: its CPU time is added up */
 	int64_t begin_ns; /* CLOCK_MONOTONIC, when it began */
 	int64_t end_ns;   /* when it is to end */
 	int64_t begin_real_ns;         /* CLOCK_REALTIME, the same instant */

@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -72,25 +73,43 @@ static int answer_wait(const struct sw_spawner *spawner, uint64_t number, int ti
 	}
 }
 
+/* NULL with errno. */
+static struct sw_spawner_shared *shared_create(void)
+{
+	void *page = mmap(NULL, sizeof(struct sw_spawner_shared), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return page != MAP_FAILED ? page : NULL;
+}
+
+static void shared_free(struct sw_spawner_shared *shared)
+{
+	if (shared != NULL)
+		(void) munmap(shared, sizeof(*shared)); /* cannot fail */
+}
+
 int sw_spawner_start(const struct sw_config *config, struct sw_spawner *ret, struct sw_error *err)
 {
 	int pair[2], none[SW_WIRE_FDS_MAX];
 	struct sw_spawner_answer a;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot make the spawner's socket");
-	struct sw_spawner s = {.fd = pair[0], .pidfd = -EBADF};
+	struct sw_spawner s = {.fd = pair[0], .pidfd = -EBADF, .shared = shared_create()};
 	pid_t self = getpid();
-	s.pid = fork();
+	s.pid = s.shared != NULL ? fork() : -1;
 	if (s.pid == 0) {
 		(void) close(pair[0]);
-		sw_spawner_run(config, pair[1], self);
+		/* Fails nowhere: the advice needs no memory, and the page is there. */
+		(void) madvise(s.shared, sizeof(*s.shared), MADV_DONTFORK);
+		sw_spawner_run(config, pair[1], s.shared, self);
 	}
 	int r = s.pid < 0 ? sw_fail_errno(err, SW_E_IO, "cannot fork") : 0;
 	(void) close(pair[1]);
 	if (r < 0) {
 		(void) close(pair[0]);
+		shared_free(s.shared);
 		return r;
 	}
+	(void) mprotect(s.shared, sizeof(*s.shared), PROT_READ); /* else it is writable */
 	s.pidfd = (int) syscall(SYS_pidfd_open, s.pid, 0);
 	if (s.pidfd < 0) /* it ends with its socket */
 		r = sw_fail_errno(err, SW_E_IO, "pidfd_open");
@@ -141,6 +160,7 @@ void sw_spawner_stop(struct sw_spawner *spawner)
 	if (spawner->pid > 0)
 		(void) waitpid(spawner->pid, NULL, spawner->pidfd >= 0 ? WNOHANG : 0);
 	sw_close_p(&spawner->pidfd);
+	shared_free(spawner->shared);
 	*spawner = (struct sw_spawner){.fd = -EBADF, .pidfd = -EBADF};
 }
 

@@ -5,6 +5,12 @@
 #include "config/settings.h"
 #include "worker/messages.h"
 
+/* The memory that the spawner shares with the broker, and with none of its children. */
+struct sw_spawner_shared {
+	_Atomic uint64_t
+		continuous_us; /* CPU time of workers of continuous profiles that have ended */
+};
+
 struct sw_spawner {
 	int fd;    /* owned: our end of the socket */
 	int pidfd; /* owned: readable when the spawner has died */
@@ -12,7 +18,8 @@ struct sw_spawner {
 	uint64_t number; /* of orders so far */
 	/* Why workers stop all threads: the task iterator is refused, in words. "": they do not. */
 	char iterator_refused[SW_ERROR_MESSAGE_MAX];
-	bool realtime_refused; /* to workers: captures take longer on a busy machine */
+	bool realtime_refused;            /* to workers: captures take longer on a busy machine */
+	struct sw_spawner_shared *shared; /* owned: a page that the broker only reads */
 };
 
 /*

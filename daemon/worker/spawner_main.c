@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -42,8 +43,12 @@ struct spawner {
 		pid_t pid; /* of the worker that has it; 0: nobody */
 	} moved[SERIES_MAX];
 	struct sw_unpacked unpacked;
-	bool realtime_refused; /* to its workers, as to itself */
-	pid_t workers[WORKERS_MAX];
+	bool realtime_refused;            /* to its workers, as to itself */
+	struct sw_spawner_shared *shared; /* borrowed */
+	struct {
+		pid_t pid;
+		bool continuous; /* struct sw_worker_profile */
+	} workers[WORKERS_MAX];
 	unsigned n_workers;
 };
 
@@ -69,10 +74,18 @@ static int signals_prepare(void)
 	return signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void worker_forget(struct spawner *s, pid_t pid)
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t) time->tv_sec * 1000000 + (uint64_t) time->tv_usec;
+}
+
+static void worker_forget(struct spawner *s, pid_t pid, const struct rusage *used)
 {
 	for (unsigned i = 0; i < s->n_workers; i++)
-		if (s->workers[i] == pid) {
+		if (s->workers[i].pid == pid) {
+			if (s->workers[i].continuous)
+				s->shared->continuous_us += microseconds(&used->ru_utime) +
+							    microseconds(&used->ru_stime);
 			s->workers[i] = s->workers[--s->n_workers];
 			return;
 		}
@@ -87,9 +100,12 @@ static void reap(struct spawner *s)
 	(void) n;
 	for (;;) {
 		siginfo_t info = {0};
-		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0 || info.si_pid == 0)
+		struct rusage used = {0}; /* with that of the parser, which the worker waits for */
+		/* The function of the C library gives no usage. */
+		if (syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG, &used) < 0 ||
+		    info.si_pid == 0)
 			return;
-		worker_forget(s, info.si_pid);
+		worker_forget(s, info.si_pid, &used);
 		for (size_t i = 0; i < SERIES_MAX; i++)
 			if (s->moved[i].pid == info.si_pid)
 				s->moved[i].pid = 0;
@@ -169,7 +185,8 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 		return r;
 	}
 	(void) close(pair[1]);
-	s->workers[s->n_workers++] = pid;
+	s->workers[s->n_workers].pid = pid;
+	s->workers[s->n_workers++].continuous = request->profile.continuous;
 	if (moved < SERIES_MAX)
 		s->moved[moved].pid = pid;
 	int pidfd = (int) syscall(SYS_pidfd_open, pid, 0);
@@ -293,9 +310,10 @@ static void answer_started(const struct spawner *s)
 	answer(s, 0, &said, NULL, 0);
 }
 
-void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent)
+void sw_spawner_run(const struct sw_config *config, int fd, struct sw_spawner_shared *shared,
+		    pid_t parent)
 {
-	struct spawner s = {.config = *config, .fd = fd};
+	struct spawner s = {.config = *config, .fd = fd, .shared = shared};
 	struct sw_error err = {0};
 	iterator_load(config, &s.iterator);
 	moved_load(&s);

@@ -2,11 +2,12 @@
 #ifndef SW_DAEMON_WORKER_SPAWNER_MAIN_H
 #define SW_DAEMON_WORKER_SPAWNER_MAIN_H
 
-#include "config/settings.h"
+#include "worker/spawner.h"
 
 #include <sys/types.h>
 
-/* The spawner's whole life, in the forked child. */
-__attribute__((noreturn)) void sw_spawner_run(const struct sw_config *config, int fd, pid_t parent);
+/* The spawner's whole life, in the forked child. shared: none of its own children has it. */
+__attribute__((noreturn)) void sw_spawner_run(const struct sw_config *config, int fd,
+					      struct sw_spawner_shared *shared, pid_t parent);
 
 #endif

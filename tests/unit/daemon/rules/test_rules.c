@@ -183,14 +183,15 @@ TEST(missing)
 /* Titles: others than [rule NAME], the same twice, and keys before any. */
 TEST(titles)
 {
-	struct sw_rules rules = parse("Host=h\n" GOOD "[rule good]\nMatch=c=d\nHost=h\n"
-				      "Target=pid:2\n[watch x]\nHost=h\nMatch=a=b\n[rule a/b]\n"
-				      "Host=h\n",
-				      "r.conf:1: not in a section [rule NAME] or [pull NAME]\n"
-				      "r.conf:6: there is a rule good already\n"
-				      "r.conf:6: rule good is left out\n"
-				      "r.conf:11: not in a section [rule NAME] or [pull NAME]\n"
-				      "r.conf:14: not in a section [rule NAME] or [pull NAME]\n");
+	struct sw_rules rules =
+		parse("Host=h\n" GOOD "[rule good]\nMatch=c=d\nHost=h\n"
+		      "Target=pid:2\n[watch x]\nHost=h\nMatch=a=b\n[rule a/b]\n"
+		      "Host=h\n",
+		      "r.conf:1: not in a section [rule NAME], [pull NAME] or [profile NAME]\n"
+		      "r.conf:6: there is a rule good already\n"
+		      "r.conf:6: rule good is left out\n"
+		      "r.conf:11: not in a section [rule NAME], [pull NAME] or [profile NAME]\n"
+		      "r.conf:14: not in a section [rule NAME], [pull NAME] or [profile NAME]\n");
 	assert_int_equal(rules.n_rules, 1);
 	assert_string_equal(rules.rules[0].match[0], "a=b");
 	sw_rules_deinit(&rules);
@@ -242,6 +243,63 @@ TEST(pulls)
 	rules = parse(
 		GOOD "MaxSec=5\n",
 		"r.conf:5: MaxSec= is no key of [rule NAME]\nr.conf:1: rule good is left out\n");
+	sw_rules_deinit(&rules);
+}
+
+/* Sections [profile NAME]: what they have, and each mistake. */
+TEST(profiles)
+{
+	struct sw_rules rules =
+		parse(GOOD "[profile plain]\nTarget=comm:web unit:web.service\n"
+			   "[profile all]\nTarget=pid:1\nRequireExe=/usr/bin/my*\n"
+			   "MaxTargets=7\nProfileSec=2.5\nProfileMode=off\n"
+			   "IntervalSec=2.5\nRateHz=99\n[pull plain]\nTarget=pid:1\n",
+		      "");
+	assert_int_equal(rules.n_rules, 1);
+	assert_int_equal(rules.n_pulls, 1);
+	assert_int_equal(rules.n_profiles, 2);
+	const struct sw_rule *plain = &rules.profiles[0], *all = &rules.profiles[1];
+	assert_string_equal(plain->name, "plain");
+	assert_string_equal(plain->targets[1], "unit:web.service");
+	assert_int_equal(plain->profile_ms, 10000);
+	assert_int_equal(plain->interval_ms, 60000);
+	assert_int_equal(plain->profile_mode, SW_RECORD_CPU);
+	assert_int_equal(plain->rate_hz, 19);
+	assert_int_equal(plain->max_targets, 4);
+	assert_int_equal(all->profile_ms, 2500);
+	assert_int_equal(all->interval_ms, 2500);
+	assert_int_equal(all->profile_mode, SW_RECORD_OFF);
+	assert_int_equal(all->rate_hz, 99);
+	assert_int_equal(all->max_targets, 7);
+	assert_string_equal(all->require_exe, "/usr/bin/my*");
+	sw_rules_deinit(&rules);
+	static const struct {
+		const char *lines, *said;
+	} cases[] = {
+		{"RateHz=5\n", "r.conf:1: profile bad has no Target=\n"},
+		{"Target=pid:%{pid}\n",
+		 "r.conf:1: Target=: not a process of a profile: pid:%{pid}\n"},
+		{"Target=pid:1\nCount=2\n", "r.conf:3: Count= is no key of [profile NAME]\n"},
+		{"Target=pid:1\nRateHz=101\n", "r.conf:3: RateHz=: 1 to 100, not 101\n"},
+		{"Target=pid:1\nRateHz=0\n", "r.conf:3: RateHz=: 1 to 100, not 0\n"},
+		{"Target=pid:1\nIntervalSec=9\n",
+		 "r.conf:1: profile bad lasts longer than its IntervalSec=\n"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		char text[256], said[256];
+		snprintf(text, sizeof(text), "[profile bad]\n%s", cases[i].lines);
+		snprintf(said, sizeof(said), "%sr.conf:1: profile bad is left out\n",
+			 cases[i].said);
+		rules = parse(text, said);
+		assert_int_equal(rules.n_profiles, 0);
+		sw_rules_deinit(&rules);
+	}
+	rules = parse("[profile x]\nTarget=pid:1\n[profile x]\nTarget=pid:2\n",
+		      "r.conf:3: there is a profile x already\nr.conf:3: profile x is left out\n");
+	assert_int_equal(rules.n_profiles, 1);
+	sw_rules_deinit(&rules);
+	rules = parse(GOOD "RateHz=5\n", "r.conf:5: RateHz= is no key of [rule NAME]\n"
+					 "r.conf:1: rule good is left out\n");
 	sw_rules_deinit(&rules);
 }
 
