@@ -77,7 +77,8 @@ check "the state directory is theirs" test "$(stat -c %U:%a /var/lib/snapwalk)" 
 check "a dump of the command" says "1 thread  sleep" snapwalk "$target"
 check "a dump of the daemon" dumps
 check "which it keeps" says sleep snapwalk list
-check "the daemon runs" systemctl is-active snapwalkd.service
+# It answers before systemd has read that it is ready.
+check "the daemon runs" timeout 60 sh -c 'until systemctl is-active snapwalkd.service; do sleep 0.2; done'
 check "libraries are found" says libwalk.so.0 ldconfig -p
 check "completion for each shell" ls /usr/share/bash-completion/completions/snapwalk \
 	/usr/share/zsh/vendor-completions/_snapwalk /usr/share/fish/vendor_completions.d/snapwalk.fish
