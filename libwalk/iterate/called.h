@@ -91,6 +91,8 @@ struct sw_called_setup {
 	uint64_t least;     /* of system calls: the argument least_of is at least this */
 	uint64_t least_of;  /* its number from 1 on; 0: none */
 	uint64_t start_ns;  /* when the process began, likewise: its number may be used again */
+	uint32_t pid;       /* of the process in the reader's namespace, likewise */
+	uint32_t recipe;    /* its number, likewise */
 	struct sw_called_test tests[SW_CALLED_TESTS_MAX];
 	/* Callers of pairs, by the number of the place: calls from [start, end) do not count. */
 	struct sw_called_range {

@@ -30,12 +30,13 @@ struct {
 	__type(value, struct kept);
 } sw_kept SEC(".maps");
 
-static __always_inline void waits(const struct task_struct *task)
+static __always_inline void waits(const struct sw_called_setup *called,
+				  const struct task_struct *task)
 {
 	struct sw_called_event event = {.what = SW_CALLED_WAITS};
 	uint32_t tid = (uint32_t) task->pid;
 	struct taking t;
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return;
 	event_put(t.s, &event);
 	sample_make(t.s, t.task, t.setup, t.recipe, true);
@@ -78,7 +79,7 @@ int sw_blocked(const uint64_t *ctx)
 	/* Preempted, it is runnable; one that waits has another state than 0. */
 	bool leaves = ctx[0] == 0 && task->__state != 0;
 	if (leaves && is_process(called, task))
-		waits(task);
+		waits(called, task);
 	if (called->tgid != 0 && number_at(&next->tgid) == called->tgid)
 		runs(called, next);
 	return 0;

@@ -31,11 +31,25 @@ static __always_inline bool is_process(struct sw_called_setup *called,
 	if (setup == NULL)
 		return false;
 	uint32_t pid = number_in(leader, setup->pid_namespace);
-	if (pid == 0 || bpf_map_lookup_elem(&sw_processes, &pid) == NULL)
+	const uint32_t *recipe = pid != 0 ? bpf_map_lookup_elem(&sw_processes, &pid) : NULL;
+	if (recipe == NULL)
 		return false;
 	called->start_ns = start_ns;
+	called->pid = pid;
+	called->recipe = *recipe;
 	called->tgid = (uint32_t) task->tgid;
 	return true;
+}
+
+/* As taking_begin(), of a thread of the process: what is_process() has found need not be looked for again. */
+static __always_inline bool taking_known(struct taking *t, const struct sw_called_setup *called)
+{
+	if (!taking_maps(t))
+		return false;
+	uint32_t recipe = called->recipe;
+	t->pid = called->pid;
+	t->start_ns = called->start_ns;
+	return taking_recipe(t, &recipe);
 }
 
 /* A thread ends. After the last one the places of the process's table and memory in the kernel may be another's. */
@@ -71,12 +85,32 @@ static __always_inline void event_put(struct scratch *s, const struct sw_called_
 	s->n_parts++;
 }
 
+/* The string at an address, as far as its page goes where the next one is not there. */
+static __always_inline void text_put(struct scratch *s, uint64_t from)
+{
+	enum { PAGE_MASK = PAGE - 1 };
+	uint64_t left = PAGE - (from & PAGE_MASK);
+	if (piece(s, from, SW_CALLED_TEXT_MAX, SW_CALLED_TEXT) == ABSENT &&
+	    left < SW_CALLED_TEXT_MAX)
+		(void) piece(s, from, (uint32_t) left, SW_CALLED_TEXT); /* then nothing */
+}
+
 /* An event of a system call or the like, and the thread. */
 static __always_inline void event_take(struct taking *t, const struct sw_called_event *event)
 {
 	event_put(t->s, event);
 	sample_make(t->s, t->task, t->setup, t->recipe, true);
 	(void) taking_end(t); /* what was lost is counted */
+}
+
+/* The head of a record that has no thread, and may have parts. */
+static __always_inline void head_alone(const struct taking *t)
+{
+	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
+	__builtin_memset(head, 0, sizeof(*head));
+	head->time_ns = bpf_ktime_get_ns();
+	head->exec_id = t->task->self_exec_id;
+	t->s->flags |= SW_CALLED_ALONE;
 }
 
 struct alone {

@@ -52,14 +52,8 @@ static __always_inline bool result_is_wanted(const struct sw_called_setup *calle
 static __always_inline void memory_copy(struct scratch *s, const struct sw_called_setup *called,
 					const uint64_t arguments[SW_CALLED_ARGUMENTS])
 {
-	enum { PAGE_MASK = PAGE - 1 };
-	if (called->text != 0) {
-		uint64_t from = argument_of(arguments, called->text);
-		uint64_t left = PAGE - (from & PAGE_MASK);
-		if (piece(s, from, SW_CALLED_TEXT_MAX, SW_CALLED_TEXT) == ABSENT &&
-		    left < SW_CALLED_TEXT_MAX)
-			(void) piece(s, from, (uint32_t) left, SW_CALLED_TEXT); /* then nothing */
-	}
+	if (called->text != 0)
+		text_put(s, argument_of(arguments, called->text));
 	if (called->bytes != 0) {
 		uint64_t n = argument_of(arguments, called->n_bytes) & UINT32_MAX;
 		if (n > SW_CALLED_BYTES_MAX)
@@ -92,7 +86,7 @@ static __always_inline int call_take(const uint64_t *ctx, bool exit)
 		.value = {(uint64_t) result},
 	};
 	struct taking t;
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return 0;
 	event_put(t.s, &event);
 	memory_copy(t.s, called, arguments);

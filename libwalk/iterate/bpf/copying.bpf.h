@@ -456,6 +456,11 @@ static long turn(uint32_t index, void *arg)
 static __always_inline uint32_t number_in(const struct task_struct *task, uint32_t namespace)
 {
 	enum { LEVELS_MAX = 8 };
+	static const uint32_t FIRST_NAMESPACE =
+		0xeffffffc; /* PROC_PID_INIT_INO, include/linux/proc_ns.h */
+	/* Most readers are in the first one, and each read of the kernel's memory is a hundredth of a sample. */
+	if (namespace == FIRST_NAMESPACE)
+		return number_at(&task->pid);
 	const struct pid *pid = pointer_at(&task->thread_pid);
 	uint32_t level = number_at(&pid->level);
 	for (uint32_t i = 0; i < LEVELS_MAX && i <= level; i++) {
@@ -468,13 +473,19 @@ static __always_inline uint32_t number_in(const struct task_struct *task, uint32
 
 static __always_inline void scratch_begin(struct scratch *s)
 {
+	s->n_parts = s->flags = s->n_looked = 0;
+	s->at = sizeof(struct sw_sampled_head);
+}
+
+/* Clears members that only recipes use: most samples have none. */
+static __always_inline void cook_begin(struct scratch *s)
+{
 	for (uint32_t i = 0; i < SW_SAMPLED_REGISTERS; i++)
 		s->r[i] = 0;
 	for (uint32_t i = 0; i < SW_SAMPLED_MET_MAX; i++)
 		s->met[i] = 0;
 	s->node = s->span_begin = s->span_end = 0;
-	s->n_faults = s->step = s->left = s->n_parts = s->flags = s->n_looked = 0;
-	s->at = sizeof(struct sw_sampled_head);
+	s->n_faults = s->step = s->left = 0;
 }
 
 /* A part of so many bytes that is no memory of the process; NULL: there is no space. */
@@ -508,9 +519,11 @@ int probes_put(struct scratch *s)
 	if (utask == NULL)
 		return 0;
 	struct sw_sampled_head *head = (struct sw_sampled_head *) s->out;
-	uint64_t off = head->regs[REGS_PC] - word_at(&utask->xol_vaddr);
-	if (number_at(&utask->state) != RUNS && off <= PROBED_BYTES)
-		head->regs[REGS_PC] = word_at(&utask->vaddr) + off;
+	if (number_at(&utask->state) != RUNS) {
+		uint64_t off = head->regs[REGS_PC] - word_at(&utask->xol_vaddr);
+		if (off <= PROBED_BYTES)
+			head->regs[REGS_PC] = word_at(&utask->vaddr) + off;
+	}
 	const struct return_instance *at = pointer_at(&utask->return_instances);
 	uint32_t begin = s->at, n = 0;
 	if (at == NULL || begin > SW_SAMPLED_BYTES_MAX - sizeof(struct sw_sampled_part) -
@@ -551,6 +564,7 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 	if (recipe->n_steps > 0) {
 		struct cook cook = {s, recipe};
 		s->flags |= SW_SAMPLED_RECIPE;
+		cook_begin(s);
 		(void) bpf_loop(SW_SAMPLED_TURNS_MAX, turn, &cook, 0);
 	}
 	(void) stack_rest(s, stack_begin(sp, head->stack_end_avma), head->stack_end_avma,
@@ -561,8 +575,9 @@ static __always_inline void sample_make(struct scratch *s, const struct task_str
 struct taking {
 	struct scratch *s;
 	struct sw_sampled_counts *counts;
-	const struct task_struct *task, *leader;
-	uint32_t pid; /* of the process, in the reader's namespace */
+	const struct task_struct *task;
+	uint32_t pid;      /* of the process, in the reader's namespace */
+	uint64_t start_ns; /* when it began */
 	const struct sw_sampled_setup *setup;
 	const struct sw_sampled_recipe *recipe;
 	bool wakes; /* the reader, who else comes when it likes */
@@ -587,12 +602,10 @@ static __always_inline bool taking_maps(struct taking *t)
 	t->setup = bpf_map_lookup_elem(&sw_setup, &zero);
 	t->s = bpf_map_lookup_elem(&sw_scratch, &cpu);
 	t->pid = 0;
+	t->start_ns = 0;
 	t->recipe = NULL;
 	t->wakes = false;
-	if (t->counts == NULL || t->setup == NULL || t->s == NULL)
-		return false;
-	t->leader = pointer_at(&t->task->group_leader);
-	return true;
+	return t->counts != NULL && t->setup != NULL && t->s != NULL;
 }
 
 /* False: the thread is of the kernel, which is counted. */
@@ -602,7 +615,9 @@ static __always_inline bool taking_process(struct taking *t)
 		t->counts->n_kernel++;
 		return false;
 	}
-	t->pid = number_in(t->leader, t->setup->pid_namespace);
+	const struct task_struct *leader = pointer_at(&t->task->group_leader);
+	t->pid = number_in(leader, t->setup->pid_namespace);
+	t->start_ns = word_at(&leader->start_boottime);
 	return true;
 }
 
@@ -640,7 +655,7 @@ static __always_inline void taking_head(struct taking *t)
 	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
 	head->pid = t->pid;
 	head->tid = number_in(t->task, t->setup->pid_namespace);
-	head->start_ns = word_at(&t->leader->start_boottime);
+	head->start_ns = t->start_ns;
 	head->n_parts = t->s->n_parts;
 	head->flags = t->s->flags;
 	head->bytes = t->s->at;

@@ -10,7 +10,7 @@
  * Not seen here: descriptors of io_uring, of seccomp's notifications and of ioctl(2), and what other processes
  * do with another table.
  */
-#include "iterate/bpf/called.bpf.h"
+#include "iterate/bpf/descriptors.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -96,20 +96,6 @@ struct user_cmsghdr {
 
 /* ---- the table -------------------------------------------------------------------------------- */
 
-static __always_inline uint64_t file_of(const struct files_struct *files, uint64_t fd)
-{
-	const struct fdtable *table = pointer_at(&files->fdt);
-	if (fd >= number_at(&table->max_fds))
-		return 0;
-	return word_at((const uint64_t *) pointer_at(&table->fd) + fd);
-}
-
-static __always_inline uint64_t inode_of(uint64_t file)
-{
-	const struct inode *inode = pointer_at(&((const struct file *) file)->f_inode);
-	return file != 0 ? word_at(&inode->i_ino) : 0;
-}
-
 /* The table that /proc/PID/fd shows, of whoever makes the call; NULL: it is another one. *foreign: another process has
  * it, too. */
 static __always_inline const struct files_struct *
@@ -163,15 +149,6 @@ static long handle_put(uint32_t index, void *arg)
 	};
 	event_put(g->s, &event);
 	return 0;
-}
-
-static __always_inline void head_alone(const struct taking *t)
-{
-	struct sw_sampled_head *head = (struct sw_sampled_head *) t->s->out;
-	__builtin_memset(head, 0, sizeof(*head));
-	head->time_ns = bpf_ktime_get_ns();
-	head->exec_id = t->task->self_exec_id;
-	t->s->flags |= SW_CALLED_ALONE;
 }
 
 /* Descriptors, with the thread that got them. Those that another process gave to the table have no stack. */
@@ -268,37 +245,6 @@ static long batch_look(uint32_t index, void *arg)
 	m->end = header.control + header.control_bytes;
 	(void) bpf_loop(CONTROLS_MAX + 1, message_look, m, 0);
 	return 0;
-}
-
-/* Puts a bit for each descriptor that is open after execve(2): nobody else has the table then. */
-static __always_inline void table_put(struct sw_called_setup *called,
-				      const struct files_struct *files)
-{
-	const struct fdtable *table = pointer_at(&files->fdt);
-	uint32_t bytes = number_at(&table->max_fds) / 8;
-	struct taking t;
-	const struct sw_called_event event = {
-		.number = __sync_fetch_and_add(&called->n_events, 1),
-		.what = SW_CALLED_TABLE_IS,
-	};
-	if (!taking_begin(&t, false))
-		return;
-	head_alone(&t);
-	event_put(t.s, &event);
-	if (bytes > SW_CALLED_TABLE_BYTES)
-		bytes = SW_CALLED_TABLE_BYTES;
-	uint32_t at = t.s->at;
-	struct sw_sampled_part *part = (struct sw_sampled_part *) (t.s->out + (at & OUT_MASK));
-	part->avma = 0;
-	part->bytes = bytes;
-	part->kind = SW_CALLED_TABLE;
-	if (bytes > 0 &&
-	    bpf_probe_read_kernel(t.s->out + ((at + sizeof(*part)) & OUT_MASK), bytes & PART_MASK,
-				  pointer_at(&table->open_fds)) == 0) {
-		t.s->at = at + sizeof(*part) + ((bytes + 7) & ~UINT32_C(7));
-		t.s->n_parts++;
-	}
-	(void) taking_end(&t); /* what was lost is counted */
 }
 
 /* Whether the result is a descriptor that is new. */
@@ -417,7 +363,7 @@ int sw_descriptor_exit(const uint64_t *ctx)
 		if (m.g.at_avma == 0)
 			return 0;
 	}
-	if (!taking_begin(&t, foreign))
+	if (!(foreign ? taking_begin(&t, true) : taking_known(&t, called)))
 		return 0;
 	m.g.s = t.s;
 	m.first = user->si;

@@ -44,7 +44,7 @@ static __always_inline void function_take(struct sw_called_setup *called,
 {
 	struct taking t;
 	event->number = __sync_fetch_and_add(&called->n_events, 1);
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return;
 	event_put(t.s, event);
 	words_put(t.s, words);

@@ -20,7 +20,7 @@ int sw_made(const uint64_t *ctx)
 		return 0;
 	struct sw_called_event event = {.number = __sync_fetch_and_add(&called->n_events, 1),
 					.what = SW_CALLED_MAKES};
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return 0;
 	event.value[0] = number_in(made, t.setup->pid_namespace);
 	event_take(&t, &event);

@@ -121,7 +121,7 @@ int sw_mapping_exit(const uint64_t *ctx)
 	}
 	struct taking t;
 	event.number = __sync_fetch_and_add(&called->n_events, 1);
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return 0;
 	event_take(&t, &event);
 	return 0;

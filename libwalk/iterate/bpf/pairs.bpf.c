@@ -60,10 +60,11 @@ static __always_inline bool value_get(uint32_t what, const uint64_t words[SW_CAL
 	return true;
 }
 
-static __always_inline void acquired_take(const struct sw_called_event *event)
+static __always_inline void acquired_take(const struct sw_called_setup *called,
+					  const struct sw_called_event *event)
 {
 	struct taking t;
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return;
 	event_put(t.s, event);
 	probed_make(&t);
@@ -211,7 +212,7 @@ int sw_pair_acquired(void *ctx)
 					.what = SW_CALLED_PAIR_ACQUIRED,
 					.value = {key.handle, size * factor,
 						  cookie & SW_CALLED_PLACE_MASK}};
-	acquired_take(&event);
+	acquired_take(called, &event);
 	return 0;
 }
 

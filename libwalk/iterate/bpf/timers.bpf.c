@@ -44,7 +44,7 @@ int sw_timer_exit(const uint64_t *ctx)
 		.what = SW_CALLED_ACQUIRED,
 		.value = {(uint32_t) id},
 	};
-	if (!taking_begin(&t, false))
+	if (!taking_known(&t, called))
 		return 0;
 	event_take(&t, &event);
 	return 0;
