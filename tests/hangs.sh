@@ -39,6 +39,8 @@ cli/events/descriptors.c	proc	openat
 cli/events/mappings.c		proc	openat
 cli/events/memory/allocators.c	proc	openat
 cli/events/memory/calibrate.c	proc	open
+cli/events/objects/epolls.c	proc	openat readlinkat
+cli/events/objects/shm.c	proc	open openat readlink readlinkat
 cli/events/objects/timers.c	proc	openat
 cli/events/threads.c		proc	openat
 cli/main.c			own	open
@@ -87,6 +89,7 @@ libwalk/process/files.c		known	open openat readlinkat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx
 libwalk/process/guarded.c	apart	open openat sw_own_fd_open_to_read
 libwalk/process/limits.c	proc	fstatat open openat
+libwalk/process/listing.c	apart	openat
 libwalk/process/local.c		known	open
 libwalk/process/pages.c		proc	open
 libwalk/process/proc.c		proc	openat

@@ -198,7 +198,7 @@ const struct sw_option sw_option_table[] = {
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 0)", sw_set_duration, false},
 	{"duration", 'd', "TIME", SW_FOR_LEAKS,
 	 "how long: 10, 10s, 2m, 1h; 0: until Control-C (default 60)", sw_set_duration, false},
-	{"of", 0, "fds|threads|maps|memory|timers|LIB:F/G|NAME", SW_FOR_LEAKS,
+	{"of", 0, "fds|threads|maps|memory|timers|shm|epoll|LIB:F/G|NAME", SW_FOR_LEAKS,
 	 "what is followed; memory: what grows, and the blocks of malloc and others if they are "
 	 "few; LIB:F/G: what function F hands out and G takes back; NAME, as openssl "
 	 "or "

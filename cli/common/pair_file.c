@@ -15,7 +15,8 @@
 
 enum { FILE_MAX = 64 << 10, NAME_SIZE_MAX = 64 };
 
-const char *const sw_leaks_words[SW_LEAKS_PAIRS] = {"fds", "threads", "maps", "memory", "timers"};
+const char *const sw_leaks_words[SW_LEAKS_PAIRS] = {"fds",    "threads", "maps", "memory",
+						    "timers", "shm",     "epoll"};
 
 static const char *const directories[] = {SW_SYSCONFDIR "/snapwalk/leaks.d",
 					  SW_DATADIR "/snapwalk/leaks.d"};
@@ -55,7 +56,7 @@ static bool list_near(const char *directory, const char *name, char ret[static N
 static bool no_such_list(const char *name, struct sw_usage *usage)
 {
 	char remedy[sizeof(usage->remedy)] =
-		"give fds, threads, maps, memory, timers, LIB:ACQUIRE/RELEASE, "
+		"give fds, threads, maps, memory, timers, shm, epoll, LIB:ACQUIRE/RELEASE, "
 		"or a file of pairs, see snapwalk-leaks(1)";
 	char near[NAME_SIZE_MAX] = "";
 	bool found = false;

@@ -83,11 +83,12 @@ static int event(void *arg, const struct sw_event *e, uint32_t row, struct sw_er
 	return sw_event_order_add(&run->order, e, row, err);
 }
 
-/* Descriptors, threads, mappings and timers that are followed are compared with /proc in the end. */
+/* Descriptors, threads, mappings, timers, shared memory and sets of epoll that are followed are compared with /proc in the end. */
 static bool is_compared_in_the_end(enum sw_event_what what)
 {
 	return what == SW_EVENT_DESCRIPTORS || what == SW_EVENT_THREAD_LIVES ||
-	       what == SW_EVENT_MAPPINGS || what == SW_EVENT_TIMERS;
+	       what == SW_EVENT_MAPPINGS || what == SW_EVENT_TIMERS || what == SW_EVENT_SHM ||
+	       what == SW_EVENT_EPOLLS;
 }
 
 static int recorder_open(struct sw_event_run *run, const struct sw_event_options *wanted,

@@ -37,6 +37,8 @@ struct sw_held_kind {
 	const char *noun; /* of one thing */
 	const char *
 		file; /* below /proc/PID: what the end is compared with; NULL: the table of the kernel's program */
+	const char *
+		more_files; /* with which it is compared, too, as the sentence goes on; NULL: none */
 	enum sw_event_what events; /* that are needed */
 	const char *got, *there,
 		*unseen; /* "opened" before; that many are "open"; "closed unseen" */

@@ -131,8 +131,10 @@ static void put_check(const struct sw_held *h, struct sw_text *text)
 		sw_text_printf(text, " · checked against the kernel's table: %zu %s\n", h->n_there,
 			       h->kind->there);
 	else
-		sw_text_printf(text, " · checked against /proc/%d/%s: %zu %s, %s\n",
-			       (int) h->run->subject.pid, h->kind->file, h->n_there, h->kind->there,
+		sw_text_printf(text, " · checked against /proc/%d/%s%s: %zu %s, %s\n",
+			       (int) h->run->subject.pid, h->kind->file,
+			       h->kind->more_files != NULL ? h->kind->more_files : "", h->n_there,
+			       h->kind->there,
 			       h->unknown_origin == 0 ? "all accounted for"
 						      : "not all accounted for");
 }

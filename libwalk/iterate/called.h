@@ -124,7 +124,12 @@ enum { SW_CALLED_ALONE = 1 << 16 };
 enum sw_called_what {
 	SW_CALLED_ENTER, /* a call begins */
 	SW_CALLED_EXIT,  /* it returns value[0] */
-	/* Timers: value[0] is the number. Descriptors: a record may have several of the first. Threads: value[0] is the thread; in the first value[1]
+	/* Sets of epoll: value[0] is the descriptor, and that of the set above 32 bits; value[1] is the file of the set, value[2] the
+	 * file. Released without a file of the set: a descriptor of the file is about to be closed; the number of the set is 0 if that
+	 * is the last one.
+	 * Shared memory: value[2] is enum sw_called_shm, value[0] the number of the segment; value[1] says whether the segment is
+	 * surely new, where it is attached, or is the inode of an object, whose path is part SW_CALLED_TEXT.
+	 * Timers: value[0] is the number. Descriptors: a record may have several of the first. Threads: value[0] is the thread; in the first value[1]
 	 * is its thread pointer, value[2] that of the thread that made it. */
 	SW_CALLED_ACQUIRED, /* value[0], of inode value[1], file value[2]; no file: it is closed again */
 	SW_CALLED_RELEASED, /* likewise: it is about to be closed */
@@ -146,6 +151,9 @@ enum sw_called_what {
 	SW_CALLED_PAIR_RELEASED,    /* likewise, without a size */
 	SW_CALLED_PAIR_KEPT, /* the thread's last release of value[0] was none: it is still there */
 };
+
+/* Kinds of shared memory. */
+enum sw_called_shm { SW_CALLED_SHM_SEGMENT, SW_CALLED_SHM_ATTACHMENT, SW_CALLED_SHM_OBJECT };
 
 /* The things that SW_CALLED_MAKES can tell: number of the setup. */
 enum { SW_CALLED_THREADS, SW_CALLED_PROCESSES };

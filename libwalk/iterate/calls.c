@@ -5,6 +5,7 @@
 #include "iterate/bpf.h"
 #include "iterate/programs.h"
 #include "iterate/refusal.h"
+#include "iterate/tasks.h"
 
 #include <string.h>
 
@@ -41,6 +42,25 @@ static void others_drop(struct sw_iterate_programs *p)
 	}
 	if (p->held_fd == 0)
 		p->held_fd = -EBADF;
+	if (p->list_program_fd == 0)
+		p->list_program_fd = -EBADF;
+	p->list_link_fd = -EBADF;
+}
+
+/* A program that shows the descriptors of all processes. Where the kernel refuses the link nothing is shown. */
+static void list_link(struct sw_iterate_programs *p)
+{
+	union bpf_attr attr;
+	union bpf_iter_link_info all;
+	if (p->list_program_fd < 0)
+		return;
+	memset(&all, 0, sizeof(all));
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = (uint32_t) p->list_program_fd;
+	attr.link_create.attach_type = BPF_TRACE_ITER;
+	attr.link_create.iter_info = (uintptr_t) &all;
+	attr.link_create.iter_info_len = sizeof(all);
+	p->list_link_fd = sw_bpf(BPF_LINK_CREATE, &attr);
 }
 
 int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_sample_sizes *sizes,
@@ -63,6 +83,7 @@ int sw_iterate_calls_open(enum sw_iterate_calls which, const struct sw_iterate_s
 		sw_iterate_calls_close(&p);
 		return r == -ENOMEM ? sw_fail_nomem(err) : sw_iterate_refused(-r, NULL, err);
 	}
+	list_link(&p);
 	*ret = p;
 	return 0;
 }
@@ -83,6 +104,30 @@ int sw_iterate_calls_begin(struct sw_iterate_programs *p, struct sw_error *err)
 	return 0;
 }
 
+void sw_iterate_held_end(struct sw_iterate_held_pass *pass)
+{
+	if (pass->fd > 0)
+		(void) close(pass->fd); /* of a pass: nothing is lost */
+	pass->fd = 0;
+	pass->over = true;
+}
+
+/* The next records that a program shows. */
+static long shown_next(const struct sw_iterate_programs *p, struct sw_iterate_held_pass *pass)
+{
+	if (!pass->begun && sw_iterate_open(p->list_link_fd, &pass->fd, NULL) < 0)
+		return -errno;
+	pass->begun = true;
+	ssize_t n = read(pass->fd, pass->held, sizeof(pass->held));
+	int error = errno;
+	if (n <= 0)
+		sw_iterate_held_end(pass);
+	if (n < 0)
+		return -error;
+	return n % (ssize_t) sizeof(pass->held[0]) == 0 ? n / (ssize_t) sizeof(pass->held[0])
+							: -EINVAL;
+}
+
 /* BPF_MAP_LOOKUP_BATCH: __htab_map_lookup_and_delete_batch() in kernel/bpf/hashtab.c, Linux 6.1. It hands out whole
  * buckets, says where it stopped, and ends with ENOENT, by then perhaps with some. */
 long sw_iterate_held_next(const struct sw_iterate_programs *p, struct sw_iterate_held_pass *pass)
@@ -93,6 +138,10 @@ long sw_iterate_held_next(const struct sw_iterate_programs *p, struct sw_iterate
 	union bpf_attr attr;
 	if (pass->over)
 		return 0;
+	if (p->list_link_fd >= 0)
+		return shown_next(p, pass);
+	if (p->held_fd < 0)
+		return -EBADF;
 	memset(&attr, 0, sizeof(attr));
 	attr.batch.map_fd = (uint32_t) p->held_fd;
 	attr.batch.in_batch = pass->begun ? (uintptr_t) &pass->at : 0;
@@ -122,6 +171,8 @@ void sw_iterate_calls_close(struct sw_iterate_programs *p)
 	sw_iterate_calls_end(p);
 	for (size_t i = 0; i < SW_ITERATE_LINKS_MAX; i++)
 		sw_close_p(&p->program_fds[i]);
+	sw_close_p(&p->list_link_fd);
+	sw_close_p(&p->list_program_fd);
 	sw_close_p(&p->held_fd);
 	sw_close_p(&p->called_fd);
 	sw_iterate_sample_close(&p->sample);

@@ -17,6 +17,8 @@ enum sw_iterate_calls {
 	SW_ITERATE_DESCRIPTORS, /* iterate/bpf/descriptors.bpf.c: each that a process gets or gives up */
 	SW_ITERATE_MAPPINGS, /* iterate/bpf/mappings.bpf.c: memory that is mapped and unmapped */
 	SW_ITERATE_TIMERS,   /* iterate/bpf/timers.bpf.c: timers that are created and deleted */
+	SW_ITERATE_SHM,      /* iterate/bpf/shm.bpf.c: shared memory that is got and given up */
+	SW_ITERATE_EPOLLS,   /* iterate/bpf/epolls.bpf.c: files that are watched by epoll */
 	SW_ITERATE_LIVES,    /* iterate/bpf/lives.bpf.c: threads that are made and that end */
 	/* iterate/bpf/functions.bpf.c: who has the programs puts them at places of code (events/uprobes.h) */
 	SW_ITERATE_FUNCTION_BEGINS,
@@ -37,7 +39,9 @@ struct sw_iterate_programs {
 	int program_fds[SW_ITERATE_LINKS_MAX]; /* -EBADF: none */
 	int link_fds[SW_ITERATE_LINKS_MAX];
 	int held_fd; /* the table of SW_ITERATE_PAIRS; -EBADF: none */
-	bool ended;  /* by sw_iterate_calls_end() */
+	/* The program that shows files, of SW_ITERATE_EPOLLS, and the pass over them; -EBADF: none. */
+	int list_program_fd, list_link_fd;
+	bool ended;                                     /* by sw_iterate_calls_end() */
 	const char *trace_points[SW_ITERATE_LINKS_MAX]; /* static; NULL: not at a trace point */
 };
 
@@ -59,16 +63,19 @@ enum { SW_ITERATE_HELD_AT_ONCE = 256 };
 /* A pass over what is outstanding. Zero-initialised before its first part. */
 struct sw_iterate_held_pass {
 	uint32_t at; /* the kernel's: where it goes on */
+	int fd;      /* owned: of a pass over files; 0: none */
 	bool begun, over;
 	struct sw_called_outstanding held[SW_ITERATE_HELD_AT_ONCE]; /* the part read last */
 };
 
+/* A pass that ends before it is over. */
+void sw_iterate_held_end(struct sw_iterate_held_pass *pass);
 /**
  * Reads the next part of a pass into pass->held. The process may run meanwhile: what is outstanding from the beginning
  * of the pass to its end is read once.
  *
- * @param programs  Those of SW_ITERATE_PAIRS.
- * @return How many; negative errno. The pass is over when pass->over is set, which may come with a last part.
+ * @param programs  Those of SW_ITERATE_PAIRS; or of SW_ITERATE_EPOLLS: each file is one, as sw_event_held has it.
+ * @return How many; negative errno: -EBADF where nothing can be shown. The pass is over when pass->over is set, which may come with a last part.
  */
 long sw_iterate_held_next(const struct sw_iterate_programs *programs,
 			  struct sw_iterate_held_pass *pass);

@@ -16,6 +16,7 @@
 #include <deaths.lskel.h>
 #include <descriptors.lskel.h>
 #include <digests.h>
+#include <epolls.lskel.h>
 #include <files.lskel.h>
 #include <functions.lskel.h>
 #include <host.lskel.h>
@@ -27,6 +28,7 @@
 #include <pairs.lskel.h>
 #include <returns.lskel.h>
 #include <sample.lskel.h>
+#include <shm.lskel.h>
 #include <tasks.lskel.h>
 #include <timers.lskel.h>
 
@@ -190,6 +192,17 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 				   .program_fds = {PROGRAM(sw_timer_exit),
 						   PROGRAM(sw_timer_program), -EBADF},
 				   .trace_points = {"sys_exit", "sched_process_exec"});
+	case SW_ITERATE_SHM:
+		return EVENTS_LOAD(sw_shm, sizes, ret, ret_said,
+				   .program_fds = {PROGRAM(sw_shm_enter), PROGRAM(sw_shm_exit),
+						   PROGRAM(sw_shm_program)},
+				   .trace_points = {"sys_enter", "sys_exit", "sched_process_exec"});
+	case SW_ITERATE_EPOLLS:
+		return EVENTS_LOAD(sw_epolls, sizes, ret, ret_said,
+				   .program_fds = {PROGRAM(sw_epoll_enter), PROGRAM(sw_epoll_exit),
+						   -EBADF},
+				   .trace_points = {"sys_enter", "sys_exit"},
+				   .list_program_fd = PROGRAM(sw_epoll_list));
 	case SW_ITERATE_LIVES:
 		return EVENTS_LOAD(sw_lives, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_thread_made),

@@ -58,6 +58,14 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		*ret_calls = SW_ITERATE_TIMERS;
 		only_64bit = "timers";
 		break;
+	case SW_EVENT_EPOLLS:
+		*ret_calls = SW_ITERATE_EPOLLS;
+		only_64bit = "sets of epoll";
+		break;
+	case SW_EVENT_SHM:
+		*ret_calls = SW_ITERATE_SHM;
+		only_64bit = "calls for shared memory";
+		break;
 	case SW_EVENT_FUNCTION:
 		ret->slower_ns = (uint64_t) o->slower_ns;
 		*ret_calls =
@@ -92,10 +100,16 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 	return 0;
 }
 
+static_assert((int) SW_EVENT_SHM_SEGMENT == (int) SW_CALLED_SHM_SEGMENT &&
+		      (int) SW_EVENT_SHM_ATTACHMENT == (int) SW_CALLED_SHM_ATTACHMENT &&
+		      (int) SW_EVENT_SHM_OBJECT == (int) SW_CALLED_SHM_OBJECT,
+	      "the same kinds of shared memory");
+
 static void handle_add(struct sw_event *to, uint64_t number, uint64_t inode, uint64_t file)
 {
 	if (to->n_handles < SW_EVENT_HANDLES_MAX)
 		to->handles[to->n_handles++] = (struct sw_event_handle){.number = (uint32_t) number,
+									.set = number >> 32,
 									.inode = inode,
 									.file = file,
 									.pointer_avma = inode,

@@ -49,7 +49,7 @@ int sw_event_sampler_held(const struct sw_cpu_sampler *s,
 			  int (*tell)(void *arg, const struct sw_event_held *held), void *arg,
 			  struct sw_error *err)
 {
-	struct sw_iterate_held_pass pass = {0};
+	sw_cleanup(sw_iterate_held_end) struct sw_iterate_held_pass pass = {0};
 	int r = 0;
 	while (r == 0 && !pass.over) {
 		long n = sw_copies_held(s->copies, &pass);

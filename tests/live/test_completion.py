@@ -140,7 +140,7 @@ def offers(tap, shell, pid):
     tap.equal(shell.offer("snapwalk sample --format=p"), {"--format=pprof"}, f"{name}: a value behind =, by command")
     for command in ("on", "leaks", "merge"):
         tap.equal(shell.offer(f"snapwalk {command} -"), options(command), f"{name}: each option of {command}")
-    tap.equal(shell.offer("snapwalk leaks 1 --of "), {"fds", "threads", "maps", "memory", "timers"}, f"{name}: kinds of leaks")
+    tap.equal(shell.offer("snapwalk leaks 1 --of "), {"fds", "threads", "maps", "memory", "timers", "shm", "epoll"}, f"{name}: kinds of leaks")
     tap.equal(shell.offer("snapwalk on usdt"), {"usdt:"}, f"{name}: an event")
     tap.equal(shell.offer("snapwalk on death 1 --then "), {"dump"}, f"{name}: a value of on")
     tap.check(str(pid) in shell.offer("snapwalk on death "), f"{name}: a process for on")

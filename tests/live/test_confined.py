@@ -387,17 +387,20 @@ def taken_over_at_events(tap):
     if iterator_refused():
         tap.skip("taken over at events", iterator_refused(), Tap.ROOT)
         return
-    calls = ("import ctypes, os, threading, time\nlibc = ctypes.CDLL(None)\ntimer = ctypes.c_void_p()\n"
+    calls = ("import ctypes, os, select, threading, time\nlibc = ctypes.CDLL(None)\nepoll = select.epoll()\ntimer = ctypes.c_void_p()\n"
              "print('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n time.sleep(0.002)\n"
              " thread = threading.Thread(target=int)\n thread.start()\n thread.join()\n"
-             " libc.timer_create(1, None, ctypes.byref(timer))\n libc.timer_delete(timer)")
+             " libc.timer_create(1, None, ctypes.byref(timer))\n libc.timer_delete(timer)\n"
+             " libc.shmctl(libc.shmget(0, 4096, 0o600), 0, None)\n epoll.register(1, 1)\n epoll.unregister(1)")
     with Target(None, "-c", calls, path=sys.executable) as target, \
             tempfile.TemporaryDirectory() as directory:
         made = os.path.join(directory, "made")
         ways = {"on": ("on", "syscall:close", "--duration", "1"), "leaks": ("leaks", "--of", "fds", "--duration", "1"),
                 "leaks of threads": ("leaks", "--of", "threads", "--duration", "1"),
                 "leaks of maps": ("leaks", "--of", "maps", "--duration", "1"),
-                "leaks of timers": ("leaks", "--of", "timers", "--duration", "1")}
+                "leaks of timers": ("leaks", "--of", "timers", "--duration", "1"),
+                "leaks of shm": ("leaks", "--of", "shm", "--duration", "1"),
+                "leaks of epoll": ("leaks", "--of", "epoll", "--duration", "1")}
         for i, (what, error) in enumerate(BETWEEN.items()):
             name = list(ways)[i % len(ways)]
             refused(tap, name, what, error, attacked(directory, what, *ways[name], target.pid))

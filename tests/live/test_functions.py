@@ -221,7 +221,7 @@ def afterwards(tap):
         status, answer, err = counted(tap, target, "syscall:write")
         tap.check((status, answer.get("events")) == (0, 1) and answer["stacks"][0]["end"] == "complete",
                   "system calls are followed afterwards", (status, answer, err))
-        for kind in ("fds", "threads", "maps", "timers"):
+        for kind in ("fds", "threads", "maps", "timers", "shm", "epoll"):
             result = snapwalk("leaks", "--of", kind, target.pid, "-d", "1")
             tap.equal(result.returncode, 0, f"leaks --of {kind} afterwards")
 

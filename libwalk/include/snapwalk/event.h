@@ -35,6 +35,8 @@ enum sw_event_what {
 	SW_EVENT_THREAD_LIVES, /* each thread that is made or ends */
 	SW_EVENT_MAPPINGS,     /* memory that the process maps or unmaps */
 	SW_EVENT_TIMERS,       /* each timer of timer_create(2) that it creates or deletes */
+	SW_EVENT_EPOLLS,       /* each file that it has a set of epoll(7) watch, or no more */
+	SW_EVENT_SHM,          /* shared memory that it creates, attaches, detaches or removes */
 	/* Each call of a function. The kernel puts a breakpoint into the code of the process, and takes it out in the
 	 * end. */
 	SW_EVENT_FUNCTION,
@@ -145,9 +147,16 @@ struct sw_event_options {
 	bool fixed;
 };
 
-/** A descriptor or thread that was got or given up. Its number is no identity, as it is used again. */
+/**
+ * A thing that was got or given up. Its number is no identity, as it is used again.
+ *
+ * Shared memory: file is enum sw_event_shm, number that of the segment; inode is not 0 if the segment is surely new, or is the
+ * address of an attachment, or the inode of an object.
+ * Sets of epoll: set is the descriptor of the set, and inode its file. Without inode, a descriptor of file is about to be closed;
+ * set is 0 if that is the last one.
+ */
 struct sw_event_handle {
-	uint32_t number;
+	uint32_t number, set;
 	uint64_t inode;
 	uint64_t file; /* tells open files apart while they are open; 0: it is closed again */
 	/* A thread that is made has its thread pointer, and that of who made it. */
@@ -177,6 +186,13 @@ enum sw_event_kind {
 };
 
 enum { SW_EVENT_HANDLES_MAX = 256 };
+
+/** A kind of shared memory. */
+enum sw_event_shm {
+	SW_EVENT_SHM_SEGMENT,    /* of shmget(2) */
+	SW_EVENT_SHM_ATTACHMENT, /* of shmat(2) */
+	SW_EVENT_SHM_OBJECT,     /* of shm_open(3): the text of the event is its path */
+};
 
 /** How a process ends. */
 struct sw_event_death {
@@ -328,7 +344,8 @@ SW_PUBLIC int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct s
 SW_PUBLIC bool sw_event_probe_cost_end(struct sw_event_measuring *measuring,
 				       struct sw_event_probe_cost *ret);
 
-/** An outstanding thing of SW_EVENT_PAIRS, as the kernel has it. */
+/** An outstanding thing of SW_EVENT_PAIRS, as the kernel has it. Of SW_EVENT_EPOLLS: a descriptor that may be of a set, or that a
+ * set watches; handle is its file, pair its number, and number its inode. */
 struct sw_event_held {
 	uint64_t handle;
 	unsigned pair;
