@@ -59,7 +59,7 @@ _snapwalk_words() {
 	delete) _snapwalk_dumps "$1" ;;
 	hook) [ "$3" != 2 ] || printf '%s\n' monit alertmanager nagios collectd systemd ;;
 	on)
-		[ "$3" != 2 ] || printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
+		[ "$3" != 2 ] || printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked fault
 		_snapwalk_pids
 		;;
 	watch | mcp) ;;

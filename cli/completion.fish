@@ -142,7 +142,7 @@ function __snapwalk
         case hook
             test (count $before) = 2; and printf '%s\n' monit alertmanager nagios collectd systemd
         case on
-            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
+            test (count $before) = 2; and printf '%s\n' syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked fault
             __snapwalk_pids
         case watch mcp
         case '*'

@@ -151,7 +151,7 @@ _snapwalk() {
 	delete) _snapwalk_dumps $program ;;
 	hook) ((CURRENT != 3)) || compadd monit alertmanager nagios collectd systemd ;;
 	on)
-		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked
+		((CURRENT != 3)) || compadd syscall:accept4 syscall:connect syscall:openat syscall:write func: usdt: death thread process exec mmap blocked fault
 		_snapwalk_pids
 		;;
 	watch | mcp) ;;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FAULTS_EVERY = 16 /* each one of a program that maps much would cost it some per cent */ };
+
 /* ---- parse ------------------------------------------------------------------------------------ */
 
 /* "fd=2", "arg1=0x10" */
@@ -76,7 +78,8 @@ static const struct {
 } known_events[] = {{"death", SW_EVENT_DEATH},
 		    {"thread", SW_EVENT_NEW_THREADS},
 		    {"process", SW_EVENT_NEW_PROCESSES},
-		    {"blocked", SW_EVENT_BLOCKED}};
+		    {"blocked", SW_EVENT_BLOCKED},
+		    {"fault", SW_EVENT_FAULTS}};
 
 /* "LIB:SYMBOL" or "SYMBOL", in which "::" is no colon: a name of C++. */
 static bool take_function(struct sw_options *o, const char *text, struct sw_usage *usage)
@@ -192,6 +195,8 @@ void sw_event_finish(struct sw_options *o)
 {
 	o->event.at_return = o->event_return || o->slower_ns > 0;
 	o->event.slower_ns = o->slower_ns;
+	if (o->event.what == SW_EVENT_FAULTS)
+		o->event.every = o->every > 0 ? o->every : FAULTS_EVERY;
 	if (o->larger_bytes > 0) { /* the length */
 		o->event.least_of = 2;
 		o->event.least = o->larger_bytes;

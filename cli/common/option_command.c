@@ -153,6 +153,11 @@ bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usa
 	return sw_size_parse(value, 1, UINT64_C(1) << 47, &o->larger_bytes, usage);
 }
 
+bool sw_set_every(struct sw_options *o, const char *value, struct sw_usage *usage)
+{
+	return sw_u32_parse(value, 1, MAX_LIMIT, &o->every, usage);
+}
+
 static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	sw_pair_list_destroy(o->pairs);

@@ -562,6 +562,8 @@ static bool check_on(struct sw_options *o, struct sw_usage *usage)
 		return sw_usage_fail(usage, "give --slower 100ms", "how long is not given");
 	if (o->larger_bytes > 0 && (!is_call || strcmp(o->event_name, "mmap") != 0))
 		return sw_usage_fail(usage, "leave --larger away", "--larger is for mmap");
+	if (o->every > 0 && o->event.what != SW_EVENT_FAULTS)
+		return sw_usage_fail(usage, "leave --every away", "--every is for fault");
 	if (!is_function && (o->event_return || (o->slower_ns > 0 && !is_blocked) || o->event_args))
 		return sw_usage_fail(usage, "give func:SYMBOL",
 				     "--args, --return and --slower are for functions, --slower "

@@ -159,6 +159,7 @@ struct sw_options {
 	const char *event_name;             /* on: that, or the function as it was given */
 	char *event_module;                 /* owned; on: of a function; NULL: the program */
 	int64_t slower_ns;                  /* on; 0: not given */
+	uint32_t every;                     /* on fault; 0: not given */
 	uint64_t larger_bytes;              /* on mmap; 0: not given */
 	bool event_args, event_return;      /* on: --args, --return */
 	bool errno_given;                   /* on: only calls that fail */

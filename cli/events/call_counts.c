@@ -123,6 +123,9 @@ static void each_text(const struct sw_call_counts *c, const struct sw_event *e, 
 	sw_text_append(text, ")", 1);
 	if (e->kind == SW_EVENT_LEFT)
 		put_left(text, e);
+	else if (e->kind == SW_EVENT_FAULTED)
+		sw_text_printf(text, " %s 0x%" PRIx64, sw_event_access_name(e->access),
+			       e->address_avma);
 	else if (e->kind == SW_EVENT_WAITED)
 		sw_text_printf(text, " for %.3f ms", (double) e->lasted_ns / NS_PER_MS);
 	else if (e->returned) {
@@ -270,6 +273,11 @@ static void put_what(const struct sw_call_counts *c, struct sw_text *text)
 		sw_text_printf(text, "process%s", c->n == 1 ? "" : "es");
 		break;
 	case SW_EVENT_BLOCKED: sw_text_printf(text, "wait%s", s); break;
+	case SW_EVENT_FAULTS:
+		sw_text_printf(text, "page fault%s", s);
+		if (o->event.every > 1)
+			sw_text_printf(text, ", each %" PRIu32 "th of all", o->event.every);
+		break;
 	default:
 		sw_text_printf(text, "time%s %s%s", s, o->event_name,
 			       strchr(o->event_name, '(') == NULL ? "()" : "");
@@ -333,6 +341,8 @@ int sw_call_counts_json(struct sw_call_counts *c, struct sw_text *text)
 		sw_function_json(&run->function, text);
 	if (run->wanted.at_return || run->wanted.what == SW_EVENT_BLOCKED)
 		sw_text_printf(text, ",\"longest_ns\":%" PRId64, c->longest_ns);
+	if (run->wanted.what == SW_EVENT_FAULTS)
+		sw_text_printf(text, ",\"every\":%" PRIu32, run->wanted.every);
 	if (run->wanted.what == SW_EVENT_FUNCTION && run->wanted.at_return)
 		sw_text_printf(text, ",\"left_out\":%" PRIu64, run->cost.n_left_out);
 	if (run->wanted.what != SW_EVENT_FUNCTION)

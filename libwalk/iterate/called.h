@@ -73,8 +73,8 @@ struct sw_called_test {
 };
 
 struct sw_called_setup {
-	uint64_t n_events;  /* so far: the number of the next one */
-	uint64_t number;    /* of the system call, as the kernel has it for this kind of code */
+	uint64_t n_events; /* so far: the number of the next one */
+	uint64_t number; /* of the system call, for this kind of code; of faults: one of so many */
 	uint64_t n_entries; /* of pairs: entries that were put into the table so far */
 	uint32_t tgid;      /* the process in the kernel's own numbers; 0: not found yet */
 	uint32_t is_32bit;  /* the code that calls */
@@ -90,6 +90,7 @@ struct sw_called_setup {
 	uint64_t slower_ns; /* of functions and of waiting: only those that lasted as long */
 	uint64_t least;     /* of system calls: the argument least_of is at least this */
 	uint64_t least_of;  /* its number from 1 on; 0: none */
+	uint64_t n_seen;    /* faults so far, also those that are no event */
 	uint64_t start_ns;  /* when the process began, likewise: its number may be used again */
 	uint32_t pid;       /* of the process in the reader's namespace, likewise */
 	uint32_t recipe;    /* its number, likewise */
@@ -149,8 +150,12 @@ enum sw_called_what {
 	SW_CALLED_WAITS,            /* for value[1] ns */
 	SW_CALLED_PAIR_ACQUIRED,    /* handle value[0], of size value[1], at place value[2] */
 	SW_CALLED_PAIR_RELEASED,    /* likewise, without a size */
+	SW_CALLED_FAULTS,           /* at address value[0]; value[1] is enum sw_called_access */
 	SW_CALLED_PAIR_KEPT, /* the thread's last release of value[0] was none: it is still there */
 };
+
+/* The access of an instruction that faults. */
+enum sw_called_access { SW_CALLED_READS, SW_CALLED_WRITES, SW_CALLED_EXECUTES };
 
 /* Kinds of shared memory. */
 enum sw_called_shm { SW_CALLED_SHM_SEGMENT, SW_CALLED_SHM_ATTACHMENT, SW_CALLED_SHM_OBJECT };

@@ -26,6 +26,7 @@ enum sw_iterate_calls {
 	SW_ITERATE_DEATHS,     /* iterate/bpf/deaths.bpf.c: how the process ends */
 	SW_ITERATE_MADE,       /* iterate/bpf/made.bpf.c: threads, or processes, that it makes */
 	SW_ITERATE_BLOCKED,    /* iterate/bpf/blocked.bpf.c: threads that have waited */
+	SW_ITERATE_FAULTS,     /* iterate/bpf/faults.bpf.c: page faults */
 	SW_ITERATE_PAIRS,      /* iterate/bpf/pairs.bpf.c: functions that hand out and take back */
 	SW_ITERATE_PAIR_CALLS, /* the same: their calls are counted, and nothing else */
 };

@@ -6,7 +6,7 @@
 BPF_CLANG ?= clang
 BPFTOOL   ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 BPF_GEN   := $(BUILD)/gen/iterate
-BPF_NAMES := tasks moved returns files sample host calls descriptors lives mappings timers shm epolls functions deaths made blocked pairs locks
+BPF_NAMES := tasks moved returns files sample host calls descriptors lives mappings timers shm epolls functions deaths made blocked faults pairs locks
 BPF_LSKEL := $(BPF_NAMES:%=$(BPF_GEN)/%.lskel.h)
 # The programs have their files and lines in them, for the kernel: they must not name the folder of who builds.
 BPF_CFLAGS := -target bpf -mcpu=v3 -std=gnu17 -O2 -g -ffreestanding -Wall -Wextra -Werror -Ilibwalk -fdebug-compilation-dir=.

@@ -17,6 +17,7 @@
 #include <descriptors.lskel.h>
 #include <digests.h>
 #include <epolls.lskel.h>
+#include <faults.lskel.h>
 #include <files.lskel.h>
 #include <functions.lskel.h>
 #include <host.lskel.h>
@@ -224,6 +225,10 @@ int sw_iterate_calls_load(enum sw_iterate_calls which, const struct sw_iterate_s
 		return EVENTS_LOAD(sw_blocked, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_blocked), -EBADF, -EBADF},
 				   .trace_points = {"sched_switch"});
+	case SW_ITERATE_FAULTS:
+		return EVENTS_LOAD(sw_faults, sizes, ret, ret_said,
+				   .program_fds = {PROGRAM(sw_fault), -EBADF, -EBADF},
+				   .trace_points = {"page_fault_user"});
 	case SW_ITERATE_FUNCTION_BEGINS:
 		return EVENTS_LOAD(sw_functions, sizes, ret, ret_said,
 				   .program_fds = {PROGRAM(sw_function_enter), -EBADF, -EBADF});

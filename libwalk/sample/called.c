@@ -85,6 +85,10 @@ int sw_called_prepare(const struct sw_event_options *o, bool is_32bit, struct sw
 		ret->slower_ns = (uint64_t) o->slower_ns;
 		*ret_calls = SW_ITERATE_BLOCKED;
 		break;
+	case SW_EVENT_FAULTS:
+		ret->number = o->every;
+		*ret_calls = SW_ITERATE_FAULTS;
+		break;
 	case SW_EVENT_PAIRS:
 	case SW_EVENT_PAIR_CALLS:
 		*ret_calls = o->what == SW_EVENT_PAIRS ? SW_ITERATE_PAIRS : SW_ITERATE_PAIR_CALLS;
@@ -104,6 +108,10 @@ static_assert((int) SW_EVENT_SHM_SEGMENT == (int) SW_CALLED_SHM_SEGMENT &&
 		      (int) SW_EVENT_SHM_ATTACHMENT == (int) SW_CALLED_SHM_ATTACHMENT &&
 		      (int) SW_EVENT_SHM_OBJECT == (int) SW_CALLED_SHM_OBJECT,
 	      "the same kinds of shared memory");
+static_assert((int) SW_EVENT_READS == (int) SW_CALLED_READS &&
+		      (int) SW_EVENT_WRITES == (int) SW_CALLED_WRITES &&
+		      (int) SW_EVENT_EXECUTES == (int) SW_CALLED_EXECUTES,
+	      "the same kinds of access");
 
 static void handle_add(struct sw_event *to, uint64_t number, uint64_t inode, uint64_t file)
 {
@@ -171,6 +179,12 @@ static bool event_read(const struct sw_copy_part *part, struct sw_event *ret)
 	case SW_CALLED_WAITS:
 		ret->kind = SW_EVENT_WAITED;
 		ret->lasted_ns = (int64_t) event.value[1];
+		return true;
+	case SW_CALLED_FAULTS:
+		ret->kind = SW_EVENT_FAULTED;
+		ret->n_arguments = 0;
+		ret->address_avma = event.value[0];
+		ret->access = (enum sw_event_access) event.value[1];
 		return true;
 	case SW_CALLED_DIES: ret->kind = SW_EVENT_DIED; return true;
 	case SW_CALLED_FUNCTION_BEGINS: ret->kind = SW_EVENT_ENTERED; return true;

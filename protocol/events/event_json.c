@@ -41,6 +41,16 @@ bool sw_event_detail(const struct sw_event *e, char ret[SW_EVENT_DETAIL_BYTES])
 	       sw_event_address(e->bytes, e->bytes_size, ret, SW_EVENT_DETAIL_BYTES);
 }
 
+const char *sw_event_access_name(enum sw_event_access access)
+{
+	switch (access) {
+	case SW_EVENT_READS: return "read";
+	case SW_EVENT_WRITES: return "write";
+	case SW_EVENT_EXECUTES: return "execute";
+	}
+	return NULL;
+}
+
 /* A member with a text of the process, which may be any bytes; nothing when it is NULL. */
 static void put_member(struct sw_text *text, const char *name, const char *s)
 {
@@ -74,6 +84,9 @@ int sw_event_json(const struct sw_event *e, const struct sw_event_naming *naming
 	if (e->kind == SW_EVENT_LEFT)
 		sw_text_printf(&text, ",\"result\":\"0x%" PRIx64 "\",\"lasted_ns\":%" PRId64,
 			       (uint64_t) e->result, e->lasted_ns);
+	else if (e->kind == SW_EVENT_FAULTED)
+		sw_text_printf(&text, ",\"address\":\"0x%" PRIx64 "\",\"access\":\"%s\"",
+			       e->address_avma, sw_event_access_name(e->access));
 	else if (e->kind == SW_EVENT_WAITED)
 		sw_text_printf(&text, ",\"lasted_ns\":%" PRId64, e->lasted_ns);
 	else if (e->returned)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 40s
-"""snapwalk on thread, process, exec, mmap and blocked: each of a program that makes and waits for a known number of things,
+"""snapwalk on thread, process, exec, mmap, blocked and fault: each of a program that makes and waits for a known number of things,
 at the function that does, and nothing of its children.
 """
 import json
@@ -12,7 +12,7 @@ import subprocess
 from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, wait_until
 from safety import wait_confined
 
-THREADS, PROCESSES, MAPS, LARGE, SHORT, LONG = 5, 3, 7, 2, 20, 3  # of tests/targets/makes.c
+THREADS, PROCESSES, MAPS, LARGE, SHORT, LONG, WRITTEN, READ = 5, 3, 7, 2, 20, 3, 64, 8  # of tests/targets/makes.c
 
 
 def run_on(target, what, *args, says="done"):
@@ -80,14 +80,37 @@ def blocked(tap):
         tap.check(status == 0 and " s: 0 waits of 60000 ms or more\n" in out, "blocked: none", (out, err))
 
 
+def faults(tap):
+    """Page faults, each one and one of several, of a program that touches pages for the first time."""
+    with Target("makes") as target:
+        status, out, err = run_on(target, "touch", "fault", "--every", 1, "--each", "--json")
+        events = [json.loads(line) for line in out.splitlines()]
+        touched = [event for event in events if event["stack"] and "toucher" in functions(event["stack"])]
+        first = min((int(event["address"], 16) for event in touched), default=0)
+        tap.equal((status, [(int(event["address"], 16) - first, event["access"]) for event in touched]),
+                  (0, [(4096 * i, "write" if i < WRITTEN else "read") for i in range(WRITTEN + READ)]),
+                  "fault: each page, in order")
+        tap.equal({functions(event["stack"])[0] for event in touched}, {"toucher"}, "fault: the function that touches is innermost")
+        status, out, err = run_on(target, "touch", "fault", "--json")
+        answer = json.loads(out)
+        n = sum(s["count"] for s in answer["stacks"] if "toucher" in functions(s))
+        tap.check((status, answer["every"], answer["event"]) == (0, 16, "fault") and n in ((WRITTEN + READ) // 16,
+                  (WRITTEN + READ) // 16 + 1), "fault: one of 16", answer)
+        status, out, err = run_on(target, "touch", "fault", "--every", 8, "--each")
+        tap.check(re.search(r" fault\(\) write 0x[0-9a-f]+  toucher makes\.c:\d+ < ", out), "fault: each in text", out)
+        status, out, err = run_on(target, "touch", "fault")
+        tap.check(re.search(r" s: \d+ page faults?, each 16th of all\n", out), "fault: in text", out)
+
+
 def said(tap):
     """Messages about what cannot be."""
     for words, what in {("blocked", "1"): "how long is not given", ("thread", "--larger", "1M", "1"): "--larger is for mmap",
                         ("syscall:read", "--larger", "1M", "1"): "--larger is for mmap",
-                        ("thread", "--slower", "1s", "1"): "for functions", ("mmap", "--larger", "0", "1"): "out of range"}.items():
+                        ("thread", "--slower", "1s", "1"): "for functions", ("mmap", "--larger", "0", "1"): "out of range",
+                        ("blocked", "--slower", "1s", "--every", "2", "1"): "--every is for fault"}.items():
         result = snapwalk("on", *words)
         tap.check(result.returncode == 2 and what in result.stderr, f"{' '.join(words)}: {what}", result.stderr)
 
 
 if __name__ == "__main__":
-    Tap.main(made, mapped, blocked, said, skip=("events", iterator_refused(), Tap.ROOT))
+    Tap.main(made, mapped, blocked, faults, said, skip=("events", iterator_refused(), Tap.ROOT))

@@ -4,6 +4,7 @@
  *
  *	make	THREADS threads by maker(), PROCESSES processes by forker(), of which each makes a thread
  *	map	MAPS mappings of 1 MiB and LARGE of 64 MiB, by mapper()
+ *	touch	WRITTEN pages that are written to first and READ that are read, by toucher()
  *	wait	SHORT waits of 1 ms and LONG of 1 s, by waiter()
  *	exec	becomes the same program again
  */
@@ -17,7 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 5, PROCESSES = 3, MAPS = 7, LARGE = 2, SHORT = 20, LONG = 3 };
+enum {
+	THREADS = 5,
+	PROCESSES = 3,
+	MAPS = 7,
+	LARGE = 2,
+	WRITTEN = 64,
+	READ = 8,
+	SHORT = 20,
+	LONG = 3
+};
 
 static void *ends(void *arg)
 {
@@ -49,6 +59,21 @@ static NOINLINE void mapper(size_t bytes)
 		(void) munmap(memory, bytes); /* it was mapped */
 }
 
+static NOINLINE void toucher(void)
+{
+	enum { PAGE = 4096, BYTES = (WRITTEN + READ) * PAGE };
+	volatile char *memory =
+		mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || madvise((void *) memory, BYTES, MADV_NOHUGEPAGE) != 0)
+		return;
+	for (size_t i = 0; i < WRITTEN + READ; i++)
+		if (i < WRITTEN)
+			memory[i * PAGE] = 1;
+		else
+			(void) memory[i * PAGE];
+	(void) munmap((void *) memory, BYTES); /* it was mapped */
+}
+
 static NOINLINE void waiter(long ms)
 {
 	struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
@@ -66,6 +91,8 @@ static void obey(const char *line)
 		mapper(i < MAPS ? 1 << 20 : 64 << 20);
 	for (int i = 0; i < SHORT + LONG && strcmp(line, "wait") == 0; i++)
 		waiter(i < SHORT ? 1 : 1000);
+	if (strcmp(line, "touch") == 0)
+		toucher();
 }
 
 int main(int argc, char **argv)

@@ -43,6 +43,7 @@ enum sw_event_what {
 	SW_EVENT_DEATH, /* how the process ends, once: the thread that ends it, or is ended first */
 	SW_EVENT_NEW_THREADS,   /* each thread that the process makes: who makes it */
 	SW_EVENT_NEW_PROCESSES, /* each child that it makes: likewise */
+	SW_EVENT_FAULTS,        /* one of so many page faults in user mode */
 	SW_EVENT_BLOCKED, /* each time that a thread has waited for slower_ns: where it waited */
 	/* Things that some functions hand out and others take back: at the return of the first, at the beginning of the others.
 	 * Breakpoints as of SW_EVENT_FUNCTION. The kernel keeps what is outstanding. */
@@ -141,6 +142,7 @@ struct sw_event_options {
 	/* The argument of a system call, from 1 on, that must be at least so large; 0: any call. */
 	unsigned least_of;
 	uint64_t least;
+	uint32_t every;  /* of SW_EVENT_FAULTS: each so many-th is an event; 0: each */
 	uint32_t n_held; /* of SW_EVENT_PAIRS: things that are outstanding at once; 0: 65536 */
 	/* Nothing of the process is read after the sampler was created, as the caller gives its privileges up then: only for
 	 * native code, and events end with -SW_E_CHANGED when there is new code. */
@@ -179,7 +181,8 @@ enum sw_event_kind {
 	SW_EVENT_LEFT, /* a function: result, lasted_ns, and the arguments that it was called with */
 	SW_EVENT_DIED, /* death */
 	SW_EVENT_MADE, /* result: the new thread, or process, in our pid namespace; 0: not there */
-	SW_EVENT_WAITED, /* lasted_ns */
+	SW_EVENT_WAITED,  /* lasted_ns */
+	SW_EVENT_FAULTED, /* address_avma, access */
 	SW_EVENT_HANDED, /* of a pair: a function hands out arguments[0], whose size is arguments[1] */
 	SW_EVENT_TAKEN, /* of a pair: a function is about to take arguments[0] back, which was handed out */
 	SW_EVENT_KEPT, /* of a pair: it has not, and what the thread's last SW_EVENT_TAKEN is of is still there */
@@ -193,6 +196,9 @@ enum sw_event_shm {
 	SW_EVENT_SHM_ATTACHMENT, /* of shmat(2) */
 	SW_EVENT_SHM_OBJECT,     /* of shm_open(3): the text of the event is its path */
 };
+
+/** The access of an instruction that faults. */
+enum sw_event_access { SW_EVENT_READS, SW_EVENT_WRITES, SW_EVENT_EXECUTES };
 
 /** How a process ends. */
 struct sw_event_death {
@@ -228,7 +234,9 @@ struct sw_event {
 	size_t text_size, bytes_size;
 	int64_t lasted_ns; /* of SW_EVENT_LEFT and SW_EVENT_WAITED */
 	struct sw_event_death death;
-	size_t place; /* of a function, also of a pair: its index in places[] */
+	uint64_t address_avma;       /* of a page fault */
+	enum sw_event_access access; /* likewise */
+	size_t place;                /* of a function, also of a pair: its index in places[] */
 	bool cut; /* SW_EVENT_TABLE: of larger numbers than bytes has nothing is known; else they are not open */
 };
 

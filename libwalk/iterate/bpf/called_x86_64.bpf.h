@@ -35,6 +35,15 @@ static __always_inline void arguments_read(const struct pt_regs *user, bool is_3
 	ret[3] = user->r10; /* the instruction itself changes rcx */
 }
 
+/* The access of an instruction, by the cause of its fault: enum x86_pf_error_code, arch/x86/include/asm/trap_pf.h. */
+static __always_inline enum sw_called_access access_of(uint64_t cause)
+{
+	enum { PF_WRITE = 1 << 1, PF_INSTR = 1 << 4 };
+	if ((cause & PF_INSTR) != 0)
+		return SW_CALLED_EXECUTES;
+	return (cause & PF_WRITE) != 0 ? SW_CALLED_WRITES : SW_CALLED_READS;
+}
+
 /* Go has its goroutine there (ABIInternal, Go 1.17 to 1.25); functions of other code keep it for their callers. */
 static __always_inline uint64_t goroutine_of(const struct pt_regs *user)
 {

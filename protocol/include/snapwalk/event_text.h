@@ -32,6 +32,9 @@ SW_PUBLIC bool sw_event_address(const void *bytes, size_t size, char *ret, size_
 /** The path or address of a call; false: it has none. */
 SW_PUBLIC bool sw_event_detail(const struct sw_event *event, char ret[SW_EVENT_DETAIL_BYTES]);
 
+/** "write"; static. NULL: there is no such access. */
+SW_PUBLIC const char *sw_event_access_name(enum sw_event_access access);
+
 /** How an event is called in JSON: the member "call", "function" or "event", and its value. */
 struct sw_event_naming {
 	pid_t pid;

@@ -121,12 +121,28 @@ TEST(test_other_events)
 		enum sw_event_what what;
 	} words[] = {{"death", SW_EVENT_DEATH},
 		     {"thread", SW_EVENT_NEW_THREADS},
-		     {"process", SW_EVENT_NEW_PROCESSES}};
+		     {"process", SW_EVENT_NEW_PROCESSES},
+		     {"fault", SW_EVENT_FAULTS}};
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		assert_true(sw_event_parse(&o, words[i].word, &usage));
 		assert_int_equal(o.event.what, words[i].what);
 		assert_string_equal(o.event_name, words[i].word);
 	}
+}
+
+/* Each 16th page fault, if nothing else is asked for. */
+TEST(test_faults)
+{
+	struct sw_options o = {0};
+	struct sw_usage usage;
+	assert_true(sw_event_parse(&o, "fault", &usage));
+	sw_event_finish(&o);
+	assert_int_equal(o.event.every, 16);
+	o.every = 1;
+	sw_event_finish(&o);
+	assert_int_equal(o.event.every, 1);
+	assert_false(sw_event_parse(&o, "faults", &usage));
+	assert_string_equal(usage.remedy, "did you mean 'fault'?");
 }
 
 /* How long a function takes is known when it returns. */

@@ -69,11 +69,14 @@ TEST(test_what_is_no_call)
 		     {SW_EVENT_DEATH, SW_ITERATE_DEATHS, 0, false},
 		     {SW_EVENT_NEW_THREADS, SW_ITERATE_MADE, SW_CALLED_THREADS, false},
 		     {SW_EVENT_NEW_PROCESSES, SW_ITERATE_MADE, SW_CALLED_PROCESSES, false},
-		     {SW_EVENT_BLOCKED, SW_ITERATE_BLOCKED, 0, false}};
+		     {SW_EVENT_BLOCKED, SW_ITERATE_BLOCKED, 0, false},
+		     {SW_EVENT_FAULTS, SW_ITERATE_FAULTS, 16, false}};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct sw_called_setup setup;
 		enum sw_iterate_calls calls;
-		const struct sw_event_options o = {.what = cases[i].what, .slower_ns = 9};
+		const struct sw_event_options o = {.what = cases[i].what,
+						   .slower_ns = 9,
+						   .every = 16};
 		bool slower = o.what == SW_EVENT_BLOCKED || o.what == SW_EVENT_FUNCTION;
 		assert_int_equal(sw_called_prepare(&o, false, &setup, &calls, NULL), 0);
 		assert_int_equal(calls, cases[i].calls);
@@ -238,6 +241,13 @@ TEST(test_other_events)
 	assert_false(event.returned);
 	assert_int_equal(event.result, 0);
 	assert_int_equal(event.lasted_ns, 1300);
+	one_event((struct sw_called_event){.what = SW_CALLED_FAULTS,
+					   .value = {0x7000, SW_CALLED_EXECUTES}});
+	assert_int_equal(event.kind, SW_EVENT_FAULTED);
+	assert_false(event.returned);
+	assert_int_equal(event.n_arguments, 0);
+	assert_int_equal(event.address_avma, 0x7000);
+	assert_int_equal(event.access, SW_EVENT_EXECUTES);
 	one_event((struct sw_called_event){.what = SW_CALLED_FUNCTION_BEGINS, .value = {0, 0, 3}});
 	assert_int_equal(event.kind, SW_EVENT_ENTERED);
 	assert_int_equal(event.place, 3);

@@ -41,6 +41,12 @@ TEST(test_others)
 				.lasted_ns = 6};
 	members_are(&waited,
 		    ",\"pid\":7,\"tid\":8,\"call\":\"op\\\"en\",\"arguments\":[],\"lasted_ns\":5");
+	struct sw_event faulted = {.kind = SW_EVENT_FAULTED,
+				   .tid = 8,
+				   .address_avma = 0x7000,
+				   .access = SW_EVENT_WRITES};
+	members_are(&faulted, ",\"pid\":7,\"tid\":8,\"call\":\"op\\\"en\",\"arguments\":[],"
+			      "\"address\":\"0x7000\",\"access\":\"write\"");
 	members_are(&left, ",\"pid\":7,\"tid\":8,\"call\":\"op\\\"en\",\"arguments\":[],"
 			   "\"result\":\"0xffffffffffffffff\",\"lasted_ns\":6");
 }
