@@ -147,7 +147,9 @@ static int config_load(const struct arguments *arguments, sw_config_say_fn *say,
 		replace(&config->rules_dir,
 			user_path("XDG_CONFIG_HOME", ".config", "snapwalk/rules.d"));
 		own = user_path("XDG_CONFIG_HOME", ".config", "snapwalk/snapwalk.conf");
-		if (path == NULL && own != NULL && access(own, F_OK) == 0)
+		/* A link that leads nowhere is no reason to take the system's. */
+		if (path == NULL && own != NULL &&
+		    faccessat(AT_FDCWD, own, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 			path = own;
 	}
 	int r = sw_config_load(config, path, say, NULL, err);

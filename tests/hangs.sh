@@ -56,11 +56,11 @@ cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
 daemon/config/path.c		own	open
-daemon/config/settings.c	own	fopen scandir
-daemon/main.c			own	access open openat
-daemon/policy/authorize.c	proc	fstatat open openat readlinkat
+daemon/config/settings.c	own	fopen lstat scandir stat
+daemon/main.c			own	faccessat open openat
+daemon/policy/authorize.c	proc	fstatat open readlinkat
 daemon/policy/namespace.c	proc	fstatat
-daemon/policy/program.c		proc	open openat statx
+daemon/policy/program.c		proc	open openat readlinkat statx
 daemon/prepare.c		own	open stat
 daemon/rpc/server.c		own	lstat readlink
 daemon/rules/load.c		own	scandir

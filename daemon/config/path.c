@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "own_fd.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -96,10 +97,27 @@ bool sw_path_resolve(const char *path, char *ret, size_t size)
 	return true;
 }
 
+/* No process of this machine runs a file that is no ELF, nor one that is to be linked first or was a process. */
+static const char *content_problem(int fd)
+{
+	unsigned char begin[EI_NIDENT + sizeof(uint16_t)];
+	errno = 0;
+	size_t n = sw_pread(fd, begin, sizeof(begin), 0);
+	if (errno != 0)
+		return NULL;
+	if (n >= 2 && memcmp(begin, "#!", 2) == 0)
+		return "a script, whose process runs the interpreter: write the name of the "
+		       "process, as in /proc/PID/comm";
+	if (n < SELFMAG || memcmp(begin, ELFMAG, SELFMAG) != 0)
+		return "no ELF file, which a process runs by another program: write the name of "
+		       "the process, as in /proc/PID/comm";
+	const unsigned type = n < sizeof(begin) ? ET_EXEC : begin[EI_NIDENT] | begin[EI_NIDENT + 1];
+	return type != ET_EXEC && type != ET_DYN ? "an ELF file that is no program" : NULL;
+}
+
 const char *sw_path_no_program(const char *path)
 {
 	struct stat st;
-	char begin[2];
 	sw_cleanup(sw_close_p) int fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOTDIR || errno == ELOOP
@@ -112,9 +130,5 @@ const char *sw_path_no_program(const char *path)
 	/* A regular file: opening it has no effect. A user who may not read it does not know
 	 * better. */
 	sw_cleanup(sw_close_p) int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (file >= 0 && sw_pread(file, begin, sizeof(begin), 0) == sizeof(begin) &&
-	    memcmp(begin, "#!", sizeof(begin)) == 0)
-		return "a script, whose process runs the interpreter: write the name of the "
-		       "process, as in /proc/PID/comm";
-	return NULL;
+	return file >= 0 ? content_problem(file) : NULL;
 }

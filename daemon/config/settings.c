@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "config/value.h"
 #include "errors.h"
+#include "parts.h"
 
 #include <confine/unpacker.h>
 #include <snapwalk/recorder.h>
@@ -133,6 +134,9 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *r, con
 		r->say(r->arg, message);
 }
 
+/* Characters that inih takes for blanks, by isspace(3). */
+static const char blanks[] = " \t\r\n\v\f";
+
 static void note_line(struct reading *r, const char *line);
 static bool names_key(const char *line);
 
@@ -151,13 +155,60 @@ static char *read_line(char *line, size_t size, FILE *file, bool *ret_nul)
 	return n > 0 || *ret_nul ? line : NULL;
 }
 
+/* A line that ends with a carriage return alone is one of several that are read as one: the others may protect. */
+static bool has_lone_return(const char *line)
+{
+	const char *at = line + strspn(line, "\r");
+	at += strcspn(at, "\r");
+	at += strspn(at, "\r");
+	return *at != '\n' && *at != '\0';
+}
+
+/* The rest of a line that is too long, behind this character. True: a carriage return alone is in it. */
+static bool skip_rest(FILE *file, int before)
+{
+	bool lone = false;
+	for (int c; (c = getc(file)) != EOF; before = c) {
+		lone |= before == '\r' && c != '\n';
+		if (c == '\n')
+			break;
+	}
+	return lone;
+}
+
+/* The text behind the title of a section, which inih does not look at; NULL: none, or a comment. */
+static const char *behind_title(const char *begin)
+{
+	const char *end = begin[0] == '[' ? strchr(begin, ']') : NULL;
+	if (end == NULL)
+		return NULL;
+	end += 1 + strspn(end + 1, blanks);
+	return *end != '\0' && *end != ';' && *end != '#' ? end : NULL;
+}
+
+/* A line that is lost, whatever it says: it may be one of a key that protects. */
+static void lose(struct reading *r, char *line, const char *why)
+{
+	problem(r, "%s", why);
+	r->config->n_unsafe++;
+	line[0] = '\0';
+}
+
+static bool is_at_end(FILE *file)
+{
+	int c = getc(file);
+	return c == EOF || ungetc(c, file) == EOF;
+}
+
 /* inih asks for lines like fgets(); reading them ourselves counts them, which inih does not. */
 static char *next_line(char *line, int size, void *stream)
 {
+	static const char mark[] =
+		"\xEF\xBB\xBF"; /* U+FEFF, which inih leaves out of the first line */
 	struct reading *r = stream;
 	(void) size; /* at least CONFIG_LINE_MAX + 4 */
-	if (r->line == CONFIG_LINES_MAX) {
-		problem(r, "the rest is ignored: the file has too many lines");
+	if (r->line == CONFIG_LINES_MAX && !is_at_end(r->file)) {
+		lose(r, line, "the rest is ignored: the file has too many lines");
 		return NULL;
 	}
 	bool nul;
@@ -169,18 +220,20 @@ static char *next_line(char *line, int size, void *stream)
 	if (strchr(line, '\n') == NULL && !feof(r->file)) {
 		problem(r, "the line is too long: it is ignored");
 		note_line(r, line);
-		for (int c; (c = getc(r->file)) != EOF && c != '\n';)
-			;
+		r->config->n_unsafe +=
+			skip_rest(r->file, line[strlen(line) - 1]) || has_lone_return(line);
 		line[0] = '\0';
 	}
-	if (nul) {
-		problem(r, "not a text: the line is ignored");
-		r->config->n_unsafe++; /* whatever it says */
-		line[0] = '\0';
-	}
-	const char *begin = line + strspn(line, " \t\r\n");
-	r->goes_on = begin != line;
-	if (begin != line && names_key(begin)) {
+	if (nul)
+		lose(r, line, "not a text: the line is ignored");
+	if (has_lone_return(line))
+		lose(r, line, "a line that ends with a carriage return alone: it is ignored");
+	const char *text = line + (r->line == 1 && sw_begins_with(line, mark) ? strlen(mark) : 0);
+	const char *begin = text + strspn(text, blanks);
+	if (behind_title(begin) != NULL)
+		lose(r, line, "text behind a [section]: the line is ignored");
+	r->goes_on = begin != text;
+	if (begin != text && names_key(begin)) {
 		problem(r, "a blank before the key makes it a part of the value above: the line is "
 			   "ignored");
 		note_line(r, line);
@@ -188,7 +241,7 @@ static char *next_line(char *line, int size, void *stream)
 	}
 	/* inih reports the first of them only. */
 	if (*begin != '\0' && strchr("#;[", *begin) == NULL && strpbrk(begin, "=:") == NULL &&
-	    begin == line) {
+	    begin == text) {
 		problem(r, "neither a key with '=' nor a [section]");
 		note_line(r, line);
 		line[0] = '\0';
@@ -227,11 +280,18 @@ static const struct sw_config_key *key_find(const char *name)
 	return NULL;
 }
 
-/* The key that was probably meant; NULL: none. */
-static const struct sw_config_key *key_guess(const char *name)
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/* The key that was probably meant, by the letters of a name: other characters may not be seen. NULL: none. */
+static const struct sw_config_key *key_guess(const char *text)
 {
 	const struct sw_config_key *best = NULL;
-	size_t least = 3;
+	size_t least = 3, length = 0;
+	char name[40];
+	for (const char *c = text; *c != '\0' && length < sizeof(name) - 1; c++)
+		if (strchr(letters, *c) != NULL)
+			name[length++] = *c;
+	name[length] = '\0';
 	for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
 		size_t d = distance(name, keys[i].name);
 		if (d < least && d < strlen(keys[i].name) / 2 + 1) {
@@ -240,6 +300,48 @@ static const struct sw_config_key *key_guess(const char *name)
 		}
 	}
 	return best;
+}
+
+/* Whether a name has a word that is a key which protects: "export Deny". */
+static bool has_protecting_word(const char *name)
+{
+	for (const char *word = name; *word != '\0';) {
+		size_t length = strspn(word, letters);
+		for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++)
+			if ((keys[i].flags & SW_KEY_PROTECTS) != 0 &&
+			    strlen(keys[i].name) == length &&
+			    strncasecmp(keys[i].name, word, length) == 0)
+				return true;
+		word += length > 0 ? length : 1;
+	}
+	return false;
+}
+
+/* Whether a text gives a key that protects its value, as where the end of a line is missing: "2 Deny=gpg". With inside, the
+ * key may also be the end of a word: "2Deny=gpg". */
+static bool assigns_protection(const char *text, bool inside)
+{
+	for (const char *at = text; (at = strpbrk(at, "=:")) != NULL; at++) {
+		const char *end = at;
+		while (end > text && (end[-1] == ' ' || end[-1] == '\t'))
+			end--;
+		const char *word = end;
+		while (word > text && strchr(letters, word[-1]) != NULL)
+			word--;
+		const size_t length = (size_t) (end - word);
+		bool begins =
+			word == text || (unsigned char) word[-1] <= ' ' || (word[-1] & 0x80) != 0;
+		for (size_t i = 0; i < SW_ARRAY_SIZE(keys); i++) {
+			const char *name = keys[i].name;
+			const size_t n = strlen(name);
+			if ((keys[i].flags & SW_KEY_PROTECTS) == 0 || length < n)
+				continue;
+			if ((length == n && begins && strncasecmp(word, name, n) == 0) ||
+			    (inside && strncmp(end - n, name, n) == 0))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* A key in a place where it does not hold, or in a line that cannot be read, may have been meant to
@@ -254,7 +356,7 @@ static bool may_protect(const char *name)
 		if ((keys[i].flags & SW_KEY_PROTECTS) != 0 &&
 		    strncasecmp(keys[i].name, name, BEGIN) == 0)
 			return true;
-	return false;
+	return has_protecting_word(name);
 }
 
 static void note_key(struct reading *r, const char *name)
@@ -265,7 +367,6 @@ static void note_key(struct reading *r, const char *name)
 /* The name of a key is made of letters. */
 static bool is_name(const char *name)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	return name[0] != '\0' && strspn(name, letters) == strlen(name);
 }
 
@@ -273,12 +374,13 @@ static bool is_name(const char *name)
 static void note_line(struct reading *r, const char *line)
 {
 	char name[40];
-	const char *begin = line + strspn(line, " \t");
+	const char *begin = line + strspn(line, blanks);
 	size_t length = strcspn(begin, " \t=:\r\n");
 	(void) snprintf(name, sizeof(name), "%.*s", (int) length, begin); /* cut */
 	const char *behind = begin + length + strspn(begin + length, " \t");
 	bool own = begin == line && is_name(name) && (*behind == '=' || *behind == ':');
-	r->config->n_unsafe += may_protect(name) || (!own && r->protects);
+	r->config->n_unsafe += may_protect(name) || (!own && r->protects) ||
+			       assigns_protection(begin + length, false);
 }
 
 /* "KEY=..." or "KEY: ...", or nearly so. */
@@ -299,6 +401,11 @@ static int on_key(void *user, const char *section, const char *name, const char 
 	const struct sw_config_key *key = key_find(name);
 	const bool goes_on = r->protects && !is_name(name);
 	r->protects = goes_on || may_protect(name);
+	if (assigns_protection(value, key == NULL || key->kind != SW_CONFIG_COMMAND)) {
+		problem(r, "%s=: another key is in its value: the line is ignored", name);
+		r->config->n_unsafe++;
+		return 1;
+	}
 	if (strcmp(section, "snapwalkd") != 0 && section[0] != '\0') {
 		problem(r, "unknown section [%s]: only [snapwalkd] is known", section);
 		note_key(r, name);
@@ -341,11 +448,31 @@ static int on_key(void *user, const char *section, const char *name, const char 
 	return 1;
 }
 
+/* Whether a path that is not there is a link, or below one, that leads nowhere: the configuration is elsewhere, and not
+ * what a machine without one has. */
+static bool is_dangling(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat st;
+	if ((size_t) snprintf(part, sizeof(part), "%s", path) >= sizeof(part))
+		return true;
+	for (char *end; part[0] != '\0'; *end = '\0') {
+		if (lstat(part, &st) == 0)
+			return S_ISLNK(st.st_mode) && stat(part, &st) < 0;
+		end = strrchr(part, '/');
+		if (end == NULL)
+			break;
+	}
+	return false;
+}
+
 static int load_file(struct sw_config *config, const char *path, bool required,
 		     sw_config_say_fn *say, void *arg, struct sw_error *err)
 {
 	sw_cleanup(sw_fclose_p) FILE *file = fopen(path, "re");
 	struct stat st;
+	if (file == NULL && errno == ENOENT && is_dangling(path))
+		return sw_fail(err, SW_E_IO, "%s: a symbolic link that leads nowhere", path);
 	if (file == NULL && errno == ENOENT && !required)
 		return 0;
 	if (file == NULL || fstat(fileno(file), &st) < 0)
@@ -382,6 +509,8 @@ static int load_drop_ins(struct sw_config *config, const char *path, sw_config_s
 	int n = scandir(directory, &names, is_drop_in, alphasort);
 	if (n < 0 && errno != ENOENT)
 		return sw_fail_errno(err, SW_E_IO, "%s", directory);
+	if (n < 0 && is_dangling(directory))
+		return sw_fail(err, SW_E_IO, "%s: a symbolic link that leads nowhere", directory);
 	int r = 0;
 	for (int i = 0; i < n; i++) {
 		int length = snprintf(file, sizeof(file), "%s/%s", directory, names[i]->d_name);

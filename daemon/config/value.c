@@ -154,6 +154,23 @@ static int why_set(char why[SW_CONFIG_WHY_BYTES], const char *what)
 	return -SW_E_INVALID;
 }
 
+/* The problem of a word that is the name of something else than a process. */
+static const char *kind_problem(const char *word)
+{
+	static const char *const units[] = {".service", ".scope", ".slice", ".socket"};
+	size_t length = strlen(word);
+	for (size_t i = 0; i < SW_ARRAY_SIZE(units); i++) {
+		size_t n = strlen(units[i]);
+		if (length > n && strcmp(word + length - n, units[i]) == 0)
+			return "the name of a unit, which no process has: write those of its "
+			       "programs";
+	}
+	if (word[0] == '-')
+		return "a name as ps shows it: write that in /proc/PID/comm, without '-'";
+	return strchr("!@~", word[0]) != NULL ? "a name does not begin with '!', '@' or '~' here"
+					      : NULL;
+}
+
 /* The problem of a word with a prefix that is not known. */
 static const char *prefix_problem(const char *word)
 {
@@ -182,7 +199,8 @@ static const char *name_problem(const char *word)
 		return "a name longer than 15 bytes, which no process has";
 	if (word[strspn(word, "0123456789")] == '\0')
 		return "a number alone: write uid:N, or the path of a program of that name";
-	return prefix_problem(word);
+	const char *what = kind_problem(word);
+	return what != NULL ? what : prefix_problem(word);
 }
 
 /* A path that no link /proc/PID/exe has would deny nothing. */
@@ -204,18 +222,39 @@ static int program_check(const char *word, char why[SW_CONFIG_WHY_BYTES])
 	return no_program != NULL ? why_set(why, no_program) : 0;
 }
 
+/* The character of UTF-8 that begins there, of two or three bytes; 0: another one. */
+static uint32_t character_at(const char *text)
+{
+	const unsigned char *c = (const unsigned char *) text;
+	if ((c[0] & 0xe0) == 0xc0 && (c[1] & 0xc0) == 0x80)
+		return (c[0] & 0x1fu) << 6 | (c[1] & 0x3fu);
+	if ((c[0] & 0xf0) == 0xe0 && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80)
+		return (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
+	return 0;
+}
+
 /* The problem of a character that looks as if it parted two words, or is not seen. */
 static const char *character_problem(const char *word)
 {
-	/* U+00A0, U+2000 to U+203F (blanks, quotes, what is not seen), U+3000, U+FEFF */
-	static const char *const not_ascii[] = {"\xC2\xA0", "\xE2\x80", "\xE3\x80\x80",
-						"\xEF\xBB\xBF"};
-	for (const char *c = word; *c != '\0'; c++)
+	/* Blanks, what is not seen, quotes, commas and semicolons. Source: Unicode 15.0, PropList.txt (White_Space) and
+	 * DerivedCoreProperties.txt (Default_Ignorable_Code_Point). */
+	static const struct {
+		uint32_t first, last;
+	} not_ascii[] = {
+		{0x80, 0xa0},     {0xad, 0xad},     {0x34f, 0x34f},   {0x60c, 0x60c},
+		{0x61b, 0x61c},   {0x115f, 0x1160}, {0x1680, 0x1680}, {0x17b4, 0x17b5},
+		{0x180b, 0x180f}, {0x2000, 0x203f}, {0x205f, 0x206f}, {0x3000, 0x3001},
+		{0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xff0c, 0xff0c},
+		{0xff1b, 0xff1b}, {0xffa0, 0xffa0}, {0xfff0, 0xfff8},
+	};
+	for (const char *c = word; *c != '\0'; c++) {
 		if ((unsigned char) *c < ' ' || *c == 0x7f)
 			return "a control character in a word";
-	for (size_t i = 0; i < SW_ARRAY_SIZE(not_ascii); i++)
-		if (strstr(word, not_ascii[i]) != NULL)
-			return "a blank or a quote that is not ASCII in a word";
+		const uint32_t character = character_at(c);
+		for (size_t i = 0; i < SW_ARRAY_SIZE(not_ascii); i++)
+			if (character >= not_ascii[i].first && character <= not_ascii[i].last)
+				return "a blank, a quote or a comma that is not ASCII in a word";
+	}
 	if (word[0] == ' ' || (word[0] != '\0' && word[strlen(word) - 1] == ' '))
 		return "a blank at an end of a word";
 	return word[0] == '#' ? "a comment behind a value begins with ' ;'" : NULL;

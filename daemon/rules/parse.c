@@ -506,12 +506,18 @@ static bool rule_begin(struct parser *p, const char *section)
 static const char *line_problem(const char *line, size_t length, size_t size)
 {
 	size_t blanks = 0;
+	const char *title = line[0] == '[' ? memchr(line, ']', length) : NULL;
+	size_t behind = title != NULL ? (size_t) (title - line) + 1 : length;
 	if (length >= size)
 		return "the line is too long: go on in the next, after a blank";
 	if (memchr(line, '\0', length) != NULL)
 		return "not a text";
 	while (blanks < length && (line[blanks] == ' ' || line[blanks] == '\t'))
 		blanks++;
+	while (behind < length && memchr(" \t\r\n", line[behind], 4) != NULL)
+		behind++;
+	if (behind < length && line[behind] != ';' && line[behind] != '#')
+		return "text behind a title";
 	return blanks > 0 && blanks < length && line[blanks] == '[' ? "a blank before a title"
 								    : NULL;
 }
@@ -528,9 +534,9 @@ static char *read_line(char *to, int size, void *arg)
 	size_t length = end != NULL ? (size_t) (end - line) + 1 : p->size - p->at;
 	p->at += length;
 	p->line++;
-	if (line[0] == '[')
-		p->title_line = p->line;
 	const char *what = line_problem(line, length, (size_t) size);
+	if (line[0] == '[' && what == NULL)
+		p->title_line = p->line;
 	if (what != NULL) {
 		complain(p, p->line, "%s", what);
 		line = "]\n";

@@ -200,6 +200,61 @@ TEST_OF(test_unsafe, struct fixture *f)
 		{"[snapwalkd]\nDeny=gpg\xC2\xA0ssh\n", 1},
 		{"[snapwalkd]\nDeny=/usr/bin/gpg\xC2\xA0/usr/bin/ssh\n", 1},
 		{"[snapwalkd]\nDeny=\xE2\x80\x9Cgpg\xE2\x80\x9D\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xE2\x81\x9Fssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xE1\x9A\x80ssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xC2\xAD\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xEF\xBC\x8Cssh\n", 1},
+		{"[snapwalkd]\nDeny=gpg\xE2\x81\xA0\n", 1},
+		{"[snapwalkd]\nDeny=gpg \xC3\xA9t\xC3\xA9 \xE6\x97\xA5\n", 0},
+		/* Names of something else than a process. */
+		{"[snapwalkd]\nDeny=gpg.service\n", 1},
+		{"[snapwalkd]\nDeny=user.slice\n", 1},
+		{"[snapwalkd]\nDeny=-bash\n", 1},
+		{"[snapwalkd]\nDeny=!gpg\n", 1},
+		{"[snapwalkd]\nDeny=@wheel\n", 1},
+		{"[snapwalkd]\nDeny=~gpg\n", 1},
+		{"[snapwalkd]\nDeny=a.services .service (sd-pam)\n", 0},
+		/* Characters before the key that are not seen, and those that only look like blanks. */
+		{"[snapwalkd]\nWorkers=2\n\xE2\x80\x83"
+		 "Deny=gpg\n",
+		 1},
+		{"[snapwalkd]\nWorkers=2\n\xEF\xBB\xBF"
+		 "Deny=gpg\n",
+		 1},
+		{"[snapwalkd]\nWorkers=2\n\xE2\x80\x8B"
+		 "User=x\n",
+		 1},
+		{"[snapwalkd]\nWorkers=2\n \xE2\x80\x83"
+		 "Deny=gpg\n",
+		 1},
+		{"[snapwalkd]\nWorkers=2\n\fDeny=gpg\n", 1},
+		{"[snapwalkd]\nWorkers=2\n\vDeny=gpg\n", 1},
+		{"[snapwalkd]\nWorkers=2\n\rDeny=gpg\n", 1},
+		{"[snapwalkd]\nWorkers=2\nexport Deny=gpg\n", 1},
+		{"[snapwalkd]\nWorkers=2\nsnapwalkd.Deny=gpg\n", 1},
+		{"\xEF\xBB\xBF[snapwalkd]\nWorkers=2\n", 0},
+		{"\xEF\xBB\xBFWorkers=2\n", 0},
+		{"[snapwalkd]\nMax Use=1G\nQueue-=7\n", 0},
+		/* Two of them in one line. */
+		{"[snapwalkd]Deny=gpg\n", 1},
+		{"[snapwalkd] Deny=gpg\nWorkers=2\n", 1},
+		{"\xEF\xBB\xBF[snapwalkd] Deny=gpg\n", 1},
+		{"[snapwalkd]\rWorkers=2\rDeny=gpg\r", 1},
+		{"[snapwalkd] ; Deny=gpg\n [snapwalkd]# Deny=gpg\n", 0},
+		{"Workers=2\rDeny=gpg\r", 1},
+		{"# a comment\rDeny=gpg\r", 1},
+		{"# a comment " LONG "\rDeny=gpg\r", 1},
+		{"[snapwalkd]\r\r\nWorkers=2\r\r\n", 0},
+		{"[snapwalkd]\nWorkers=2 Deny=gpg\n", 1},
+		{"[snapwalkd]\nWorkers=2Deny=gpg\n", 1},
+		{"[snapwalkd]\nStateDirectory=/var/xDeny=gpg\n", 1},
+		{"[snapwalkd]\n=Deny=gpg\n", 1},
+		{"[snapwalkd]\nColour=redDeny=gpg\n", 1},
+		{"[snapwalkd]\nRulesDirectory=/etc Deny = gpg\n", 1},
+		{"[snapwalkd]\nOnDump=/bin/cat\xC2\xA0Group: x\n", 1},
+		{"[snapwalkd]\nOnDump=/bin/cat " LONG " Deny=gpg\n", 0},
+		{"[snapwalkd]\nOnDump=/bin/cat --group=x \"User=x\" /Deny=\nWorkers=2 ; Deny=gpg\n",
+		 0},
 		{"[snapwalkd]\nDeny=gpg\rssh\n", 1},
 		{"[snapwalkd]\nDeny=\"/bin/sleep \"\n", 1},
 		{"[snapwalkd]\nDeny=\" gpg\"\n", 1},
@@ -288,6 +343,17 @@ TEST_OF(test_deny_paths, struct fixture *f)
 		{"/dev/null", "neither a file nor a link to one"},
 		{"/dev/null/x", "no program can have this path: a part of it is no directory"},
 	};
+	static const struct {
+		const char *text, *why;
+	} files[] = {
+		{"PK\003\004",
+		 ": no ELF file, which a process runs by another program"}, /* a JAR */
+		{"MZ", ": no ELF file"},
+		{"", ": no ELF file"},
+		{"\177ELF\2\1\1\3xxxxxxxx\1\1",
+		 ": an ELF file that is no program"}, /* an object file */
+		{"\177ELF\2\1\1\3xxxxxxxx\4\4", ": an ELF file that is no program"},
+	};
 	char text[512], wanted[1024], script[192];
 	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
 		f->n_said = 0;
@@ -309,9 +375,17 @@ TEST_OF(test_deny_paths, struct fixture *f)
 	load(f, text);
 	assert_int_equal(f->n_said, 1);
 	assert_non_null(strstr(f->said[0], ": a script, whose process runs the interpreter"));
+	for (size_t i = 0; i < SW_ARRAY_SIZE(files); i++) {
+		f->n_said = 0;
+		put(script, files[i].text);
+		load(f, text);
+		assert_int_equal(f->n_said, 1);
+		assert_non_null(strstr(f->said[0], files[i].why));
+	}
+	f->n_said = 0;
 	put(script, "\177ELF");
 	load(f, text);
-	assert_int_equal(f->n_said, 1);
+	assert_int_equal(f->n_said, 0);
 	assert_string_equal(f->config.deny[0], script);
 	assert_null(f->config.deny[1]);
 	assert_int_equal(unlink(script), 0);
@@ -457,6 +531,51 @@ TEST_OF(test_drop_ins, struct fixture *f)
 	assert_int_equal(f->config.workers, 3);
 	assert_string_equal(f->config.deny[0], "c");
 	assert_null(f->config.deny[1]);
+}
+
+/* Lines behind the last one that is read may protect. */
+TEST_OF(test_many_lines, struct fixture *f)
+{
+	enum { LINES = 4096 };
+	static const char line[] = "#\n", last[] = "Deny=gpg\n";
+	char text[LINES * (sizeof(line) - 1) + sizeof(last)], wanted[512], *at = text;
+	for (int i = 0; i < LINES; i++)
+		at = stpcpy(at, line);
+	load(f, text);
+	assert_int_equal(f->n_said, 0);
+	(void) strcpy(at, last);
+	load(f, text);
+	assert_int_equal(f->n_said, 1);
+	(void) snprintf(wanted, sizeof(wanted),
+			"%s:4096: the rest is ignored: the file has too many lines", f->path);
+	assert_string_equal(f->said[0], wanted);
+	assert_int_equal(f->config.n_unsafe, 1);
+	assert_null(f->config.deny);
+}
+
+/* Links that lead nowhere are no configuration that is not there. */
+TEST_OF(test_dangling, struct fixture *f)
+{
+	struct sw_error err = {0};
+	char path[192], wanted[256];
+	(void) snprintf(path, sizeof(path), "%s.d", f->path);
+	put(f->path, "Queue=9\n");
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), -SW_E_IO);
+	(void) snprintf(wanted, sizeof(wanted), "%s: a symbolic link that leads nowhere", path);
+	assert_string_equal(err.message, wanted);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), 0);
+	assert_int_equal(unlink(f->path), 0);
+	assert_int_equal(symlink("nowhere", f->path), 0);
+	assert_int_equal(sw_config_load(&f->config, f->path, say, f, &err), -SW_E_IO);
+	(void) snprintf(wanted, sizeof(wanted), "%s: a symbolic link that leads nowhere", f->path);
+	assert_string_equal(err.message, wanted);
+	/* The directory on the way. */
+	(void) snprintf(path, sizeof(path), "%s/snapwalk.conf", f->path);
+	assert_int_equal(sw_config_load(&f->config, path, say, f, &err), -SW_E_IO);
+	(void) snprintf(wanted, sizeof(wanted), "%s: a symbolic link that leads nowhere", path);
+	assert_string_equal(err.message, wanted);
 }
 
 TEST_OF(test_missing, struct fixture *f)

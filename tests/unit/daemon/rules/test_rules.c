@@ -379,6 +379,10 @@ TEST(no_ini)
 	rules = parse(GOOD " [rule b]\nMatch=c=d\n", "r.conf:5: a blank before a title\n" LEFT_OUT);
 	assert_int_equal(rules.n_rules, 0);
 	sw_rules_deinit(&rules);
+	rules = parse(GOOD "[rule b] RequireExe=/x\nMatch=c=d\n",
+		      "r.conf:5: text behind a title\n" LEFT_OUT);
+	assert_int_equal(rules.n_rules, 0);
+	sw_rules_deinit(&rules);
 	snprintf(text, sizeof(text), "%sMatch=a=%0300d\n", GOOD, 1);
 	rules = parse(
 		text,
