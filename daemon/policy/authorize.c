@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "policy/authorize.h"
+#include "policy/program.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>
@@ -19,7 +19,6 @@ enum {
 	GROUP_BUFFER_MAX = 1 << 20,
 	STATUS_TEXT_MAX = 64 * 1024,
 	MAP_TEXT_MAX = 64 * 1024,
-	EXE_THREADS_MAX = 512,
 };
 
 const char *sw_deny_name(enum sw_deny_rule rule)
@@ -235,27 +234,13 @@ static bool read_exe_at(int dirfd, const char *name, char *ret, size_t size)
 	return n >= 0 || errno != ENOENT; /* not permitted: asking the threads is no better */
 }
 
-/* A leader that has ended while threads go on has no exe; each of its threads has. */
 static void read_exe(int proc_fd, char *ret, size_t size)
 {
 	if (read_exe_at(proc_fd, "exe", ret, size))
 		return;
-	sw_cleanup(sw_close_p) int fd = openat(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	sw_cleanup(sw_closedir_p) DIR *dir = fdopendir(fd);
-	if (dir == NULL)
-		return;
-	int dir_fd = sw_take_fd(fd); /* the DIR's now */
-	const struct dirent *entry;
-	for (int i = 0; i < EXE_THREADS_MAX && (entry = readdir(dir)) != NULL; i++) {
-		char name[sizeof(entry->d_name) + sizeof("/exe")];
-		if (entry->d_name[0] == '.')
-			continue;
-		(void) snprintf(name, sizeof(name), "%s/exe", entry->d_name); /* fits */
-		if (read_exe_at(dir_fd, name, ret, size) && ret[0] != '\0')
-			return;
-	}
+	sw_cleanup(sw_close_p) int fd = sw_program_thread_open(proc_fd);
+	if (fd >= 0)
+		(void) read_exe_at(fd, "exe", ret, size); /* or it is gone: none is known */
 }
 
 static int fail_proc(const char *what, struct sw_error *err)

@@ -3,11 +3,14 @@
 #include "cleanup.h"
 #include "in_root.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { THREADS_MAX = 512 }; /* that are looked at */
 
 int sw_program_fd(int proc_fd)
 {
@@ -33,6 +36,34 @@ static bool file_find_below(int root_fd, const char *path, struct statx *ret)
 	return fd >= 0 && file_find(fd, "", ret);
 }
 
+int sw_program_thread_open(int proc_fd)
+{
+	char byte;
+	sw_cleanup(sw_close_p) int fd = openat(proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	sw_cleanup(sw_closedir_p) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	if (dir == NULL)
+		return -1;
+	int dir_fd = sw_take_fd(fd); /* the DIR's now */
+	const struct dirent *entry;
+	for (int i = 0; i < THREADS_MAX && (entry = readdir(dir)) != NULL; i++) {
+		sw_cleanup(sw_close_p) int thread_fd =
+			entry->d_name[0] != '.'
+				? openat(dir_fd, entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC)
+				: -EBADF;
+		if (thread_fd >= 0 && readlinkat(thread_fd, "exe", &byte, 1) > 0)
+			return sw_take_fd(thread_fd);
+	}
+	return -1;
+}
+
+static bool program_find(int proc_fd, struct statx *ret)
+{
+	if (file_find(proc_fd, "exe", ret))
+		return true;
+	sw_cleanup(sw_close_p) int fd = errno == ENOENT ? sw_program_thread_open(proc_fd) : -EBADF;
+	return fd >= 0 && file_find(fd, "exe", ret);
+}
+
 static bool is_same_file(const struct statx *a, const struct statx *b)
 {
 	return a->stx_ino == b->stx_ino && a->stx_dev_major == b->stx_dev_major &&
@@ -44,7 +75,7 @@ bool sw_program_is_listed(int proc_fd, char *const *list)
 	struct statx own, other;
 	while (list != NULL && *list != NULL && (*list)[0] != '/')
 		list++;
-	if (list == NULL || *list == NULL || !file_find(proc_fd, "exe", &own))
+	if (list == NULL || *list == NULL || !program_find(proc_fd, &own))
 		return false; /* no path is listed; or it has ended, or the capture fails */
 	sw_cleanup(sw_close_p) int root_fd = open("/proc/1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	for (; *list != NULL; list++) {

@@ -23,6 +23,10 @@ int sw_program_fd(int proc_fd);
  */
 bool sw_program_runs(int fd);
 
+/* The /proc directory of a thread that has a program, where the leader of the process has ended while threads go on, and has
+ * none. -1: there is none among the first threads. */
+int sw_program_thread_open(int proc_fd);
+
 /*
  * Does a process run one of the files that paths of Deny= lead to now, by device and inode: by a hard link,
  * a bind mount, or a symbolic link that leads elsewhere since the configuration was read? To be asked while

@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 from daemon import UNPRIVILEGED, Daemon, private_copy, refusal
-from harness import TARGETS, Tap, Target, public, wait_until
+from harness import TARGETS, Tap, Target, public, state_of, wait_until
 
 OTHER = 65533
 GAMES = grp.getgrnam("games").gr_gid
@@ -352,14 +352,16 @@ def deny_list(tap):
 
 def deny_paths(tap):
     """Deny= by a path with links in it, by a hard link, and by a link that was made later."""
-    program = private_copy(tempfile.mkdtemp(prefix="snapwalk-deny-"), "chain_pie")
+    program = private_copy(tempfile.mkdtemp(prefix="snapwalk-deny-"), "states")
     directory = os.path.dirname(program)
     hard, link, there = (os.path.join(directory, name) for name in ("hard", "link", "dir"))
     os.link(program, hard)
     os.symlink("/nowhere", link)
     os.symlink(".", there)
     try:
-        with Target(None, path=program) as target, Target("chain_pie") as other:
+        with Target(None, "plain", 2, path=program) as target, Target("chain_pie") as other, \
+                Target(None, "zombie_leader", path=program) as headless:
+            wait_until(lambda: state_of(headless.pid) == "Z", "the leader to end")
             for deny in (program, hard, link, os.path.join(there, os.path.basename(program))):
                 with Daemon({"Deny": deny, "MinIntervalSec": 0}) as daemon:
                     if deny == link:
@@ -368,6 +370,9 @@ def deny_paths(tap):
                     name, got = refusal(daemon.capture, target.pid)
                     tap.equal((name, got.get("rule")), ("NotPermitted", "deny"),
                               f"Deny= by {os.path.basename(deny)}: it is not captured")
+                    name, got = refusal(daemon.capture, headless.pid)
+                    tap.equal((name, got.get("rule")), ("NotPermitted", "deny"),
+                              f"Deny= by {os.path.basename(deny)}: nor where its first thread has ended")
                     tap.equal(refusal(daemon.capture, other.pid)[0], None,
                               f"Deny= by {os.path.basename(deny)}: another program is")
     finally:

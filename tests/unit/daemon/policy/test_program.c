@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -106,6 +107,45 @@ TEST_OF(listed, struct fixture *f)
 	assert_true(sw_program_is(f->proc_fd, f->hard));
 	assert_false(sw_program_is(f->proc_fd, "/usr/bin/env"));
 	assert_false(sw_program_is(f->proc_fd, ""));
+}
+
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		(void) pause();
+	return arg;
+}
+
+/* A process whose leader has ended while another thread goes on: the kernel shows the program of that thread alone. */
+static pid_t without_leader(void)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+	if (pid != 0)
+		return pid;
+	(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&thread, NULL, wait_for_ever, NULL) == 0)
+		pthread_exit(NULL);
+	_exit(1);
+}
+
+TEST_OF(leader_has_ended, struct fixture *f)
+{
+	char path[32], self[PATH_MAX] = "", byte;
+	char *list[] = {f->absolute, NULL};
+	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	assert_int_equal(unlink(f->absolute), 0);
+	assert_int_equal(symlink(self, f->absolute), 0);
+	pid_t pid = without_leader();
+	(void) snprintf(path, sizeof(path), "/proc/%d", (int) pid);
+	sw_cleanup(sw_close_p) int proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (readlinkat(proc_fd, "exe", &byte, 1) > 0)
+		(void) sched_yield();
+	assert_true(sw_program_is_listed(proc_fd, list));
+	assert_true(sw_program_is(proc_fd, f->absolute));
+	assert_false(sw_program_is(proc_fd, f->program));
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 /* A link that leads elsewhere is asked again; so is the file that was put in the program's place. */
