@@ -95,6 +95,8 @@ static void serve(int fd, const struct sw_dwo_reader_user *user, uint8_t *space)
 	struct question q;
 	struct sw_error err;
 	(void) prctl(PR_SET_NAME, "snapwalk-dwo"); /* cannot fail */
+	if (!sw_owner_can_become(user->uid, user->gid))
+		return;
 	sw_owner_become(user->uid, user->gid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;

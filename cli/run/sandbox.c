@@ -127,8 +127,15 @@ static void allow_unpacked(struct paths *p, const struct sw_options *options)
 			allow(p, unpacked->directories[i], SW_LANDLOCK_READ);
 }
 
+/* The user whose permissions open files. */
+struct owner {
+	uid_t uid;
+	gid_t gid;
+};
+
+/* owner: as of give_up(). Files beside a module are not opened with root's permissions for another user. */
 static void allow_debug_files(struct paths *p, const struct sw_options *options,
-			      const struct sw_snapshot *snap)
+			      const struct sw_snapshot *snap, const struct owner *owner)
 {
 	allow_unpacked(p, options);
 	p->local = sw_context_local(snap->ctx);
@@ -137,6 +144,8 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 		     sw_local_open(p->local, debug_dir != NULL ? debug_dir : "/usr/lib/debug", 0));
 	allow(p, SW_PACKAGE_LISTS, SW_LANDLOCK_LIST);
 	size_t n = 0;
+	if (owner != NULL && !sw_owner_can_become(owner->uid, owner->gid))
+		return;
 	for (size_t i = 0; i < snap->n_places && n < MODULES_MAX; i++) {
 		const struct sw_module *module = snap->places[i].module;
 		if (module == NULL || sw_module_kind(module) != SW_MODULE_ELF || !has_file(module))
@@ -145,12 +154,6 @@ static void allow_debug_files(struct paths *p, const struct sw_options *options,
 		n++;
 	}
 }
-
-/* The user whose permissions open files. */
-struct owner {
-	uid_t uid;
-	gid_t gid;
-};
 
 /* p: NULL: without Landlock. owner: NULL: our own permissions. */
 static int give_up(const struct sw_options *options, uint64_t caps, struct paths *p,
@@ -213,12 +216,12 @@ int sw_sandbox_enter(const struct sw_options *options, const struct sw_snapshot 
 	sw_cleanup(paths_deinit) struct paths p = {.directory_fd = -EBADF};
 	if (is_off(options))
 		return 0;
-	allow_kept(&p, options);
-	allow_debug_files(&p, options, snap);
-	const struct owner owner = {.uid = snap->process.uid, .gid = snap->process.gid};
+	const struct owner user = {.uid = snap->process.uid, .gid = snap->process.gid};
 	/* The snapshot that is kept is ours. */
-	return give_up(options, 0, &p, options->keep != NULL ? NULL : &owner, calls_of(options),
-		       err);
+	const struct owner *owner = options->keep != NULL ? NULL : &user;
+	allow_kept(&p, options);
+	allow_debug_files(&p, options, snap, owner);
+	return give_up(options, 0, &p, owner, calls_of(options), err);
 }
 
 int sw_sandbox_enter_saved(const struct sw_options *options, const struct sw_subject *subject,

@@ -2,6 +2,7 @@
 #ifndef SW_CONFINE_OWNER_H
 #define SW_CONFINE_OWNER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -11,5 +12,9 @@
  * sent; the process ends at once when the parent has ended meanwhile.
  */
 void sw_owner_become(uid_t uid, gid_t gid);
+
+/* Whether the permissions will not be those of root for the files of another user: root needs CAP_SETUID and CAP_SETGID. To
+ * be asked while the capabilities are there. */
+bool sw_owner_can_become(uid_t uid, gid_t gid);
 
 #endif
