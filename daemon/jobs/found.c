@@ -94,6 +94,28 @@ static bool found_read(struct sw_found *found, uint64_t starttime, struct sw_ref
 	return true;
 }
 
+/* A process that ends, and one that has ended and is not waited for, shows nobody whether it protected itself. */
+static bool is_alive(int proc_fd, uint64_t starttime)
+{
+	enum { PF_EXITING = 0x00000004 }; /* include/linux/sched.h, Linux 6.1 */
+	char state;
+	unsigned flags;
+	uint64_t now;
+	return stat_read(proc_fd, &state, &flags, &now) && now == starttime && state != 'Z' &&
+	       state != 'X' && (flags & PF_EXITING) == 0;
+}
+
+bool sw_found_rights_now(pid_t pid, uint64_t starttime, struct sw_target_rights *ret)
+{
+	struct sw_target_creds creds;
+	sw_cleanup(sw_close_p) int proc_fd = sw_target_proc_open(pid);
+	if (proc_fd < 0 || sw_target_creds_read(proc_fd, &creds, NULL) < 0 ||
+	    !is_alive(proc_fd, starttime))
+		return false;
+	*ret = creds.rights;
+	return true;
+}
+
 bool sw_found_init(struct sw_found *ret, pid_t pid, uint64_t starttime, int pidfd,
 		   struct sw_refusal *refusal)
 {

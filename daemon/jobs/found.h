@@ -20,6 +20,9 @@ void sw_found_deinit(struct sw_found *found);
 bool sw_found_init(struct sw_found *ret, pid_t pid, uint64_t starttime, int pidfd,
 		   struct sw_refusal *refusal);
 
+/* The facts on a process as they are by now. False: it has ended, or cannot be looked at. */
+bool sw_found_rights_now(pid_t pid, uint64_t starttime, struct sw_target_rights *ret);
+
 /* May the caller capture it? */
 bool sw_target_permitted(struct sw_jobs *jobs, const struct sw_caller *caller,
 			 const struct sw_found *found, struct sw_refusal *refusal);

@@ -128,6 +128,8 @@ struct sw_job {
 	bool kept;                    /* so it does: it has sent its dump */
 	bool enough;                  /* it was told so */
 	bool paused;                  /* its events are not read now */
+	bool hidden;                  /* its caller may not see what came since some look */
+	uint64_t n_hidden;            /* its events that came after that */
 	bool by_clock;                /* it said so */
 	uint64_t n_sampled;           /* as it says */
 	bool left;                    /* killed, and not gone: it has no slot any more */

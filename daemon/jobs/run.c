@@ -155,6 +155,48 @@ static bool is_asked_for(const struct sw_job *job, const struct sw_dump *dump)
 	       (profile->id[0] == '\0' || strcmp(profile->id, dump->id) == 0);
 }
 
+/* A worker without privileges sees the ids of the process, and not whether it protects itself by now. */
+static bool is_hidden_now(const struct sw_job *job, struct sw_target_rights *ret)
+{
+	return sw_found_rights_now(job->request.pid, job->request.starttime, ret) &&
+	       !sw_rights_imply(&job->target.rights, ret);
+}
+
+void sw_job_look_again(struct sw_job *job)
+{
+	struct sw_target_creds now = job->target;
+	if (job->state == SW_JOB_RUNNING && job->resumed && is_hidden_now(job, &now.rights))
+		sw_target_creds_mix(&job->target, &now);
+}
+
+/* Workers that take samples of each thread look at the process each time; those that the kernel gives samples do not. */
+static bool was_looked_at_once(const struct sw_job *job)
+{
+	return job->lasts &&
+	       (sw_job_is_events(job) || sw_config_mode_is_cpu(job->request.profile.mode));
+}
+
+/* Whether the caller may not see what has come since the last look. The worker ends then; another one begins if the caller
+ * still may. */
+static bool is_hidden(struct sw_job *job)
+{
+	struct sw_target_rights now;
+	if (!job->hidden && was_looked_at_once(job) && !job->request.privileged &&
+	    is_hidden_now(job, &now)) {
+		job->hidden = true;
+		sw_job_enough(job);
+	}
+	return job->hidden;
+}
+
+static void hidden(struct sw_job *job)
+{
+	struct sw_refusal refusal = {0};
+	job->jobs->counters->denied_total++;
+	(void) sw_refuse_denied(&refusal, job->request.pid, SW_DENY_DUMPABLE);
+	sw_job_finish(job, NULL, &refusal);
+}
+
 static void account(struct sw_job *job, const struct sw_dump *dump)
 {
 	struct sw_counters *n = job->jobs->counters;
@@ -194,6 +236,8 @@ static void worker_dumped(struct sw_job *job)
 		return;
 	}
 	enum sw_deny_rule rule = judge_dump(job, dump);
+	if (was_looked_at_once(job) && job->request.privileged)
+		sw_job_look_again(job);
 	if (dump->pid != job->request.pid || dump->starttime != job->request.starttime)
 		failed_ourselves(job, "the worker told of another process");
 	else if (!is_asked_for(job, dump))
@@ -202,6 +246,8 @@ static void worker_dumped(struct sw_job *job)
 		denied(job, rule);
 	else if (!exe_allowed(job, dump->exe))
 		exe_forbidden(job);
+	else if (is_hidden(job))
+		hidden(job);
 	else {
 		if (is_another_user(job, dump))
 			job->target.rights.mixed |= SW_MIXED_USERS;
@@ -228,7 +274,8 @@ static void worker_sampled(struct sw_job *job, const struct sw_worker_sampled *m
 		more->n_threads < THREADS_MAX ? more->n_threads : THREADS_MAX;
 	int64_t most_us = (int64_t) (n * request->max_stop_ms * 1000);
 	charge(job, more->stopped_us < most_us ? more->stopped_us : most_us, more->longest_us);
-	if (sw_limits_target(jobs->limits, request->pid, request->starttime, sw_clock_ns()) > 0)
+	if (!is_hidden(job) &&
+	    sw_limits_target(jobs->limits, request->pid, request->starttime, sw_clock_ns()) > 0)
 		sw_job_enough(job);
 }
 
@@ -240,13 +287,15 @@ static void worker_told(struct sw_job *job)
 	struct sw_waiter *waiter = TAILQ_FIRST(&job->waiters);
 	struct sw_json_scan scan = sw_json_scan_begin(job->payload, job->event.size, DEPTH_MAX);
 	struct sw_json_part name, value;
-	size_t n = 0;
+	size_t n = 0, n_events = 0;
 	int r = sw_json_check(job->payload, job->event.size, DEPTH_MAX, NULL);
 	while (r >= 0 && (r = sw_json_scan_next(&scan, &name, &value, NULL)) > 0) {
 		bool known = n < SW_ARRAY_SIZE(names) && name.size == strlen(names[n]) &&
 			     memcmp(name.data, names[n], name.size) == 0;
 		if (!known)
 			r = -SW_E_FORMAT;
+		if (n == 1)
+			n_events = value.n;
 		n++;
 	}
 	if (r < 0 || n != SW_ARRAY_SIZE(names)) {
@@ -254,7 +303,9 @@ static void worker_told(struct sw_job *job)
 		failed_ourselves(job, "the worker told of something else than it was asked for");
 		return;
 	}
-	if (waiter == NULL || waiter->events(waiter, job->payload, job->event.size))
+	if (is_hidden(job))
+		job->n_hidden += n_events;
+	if (job->hidden || waiter == NULL || waiter->events(waiter, job->payload, job->event.size))
 		return;
 	job->paused = true;
 	(void) sd_event_source_set_enabled(job->on_stream, SD_EVENT_OFF); /* was on */
@@ -291,6 +342,13 @@ static void worker_ended(struct sw_job *job, const struct sw_worker_ended *ended
 	struct sw_worker_ended checked = *ended;
 	if (checked.end >= SW_WORKER_ENDS)
 		checked.end = SW_WORKER_END_TIME;
+	if (job->hidden) {
+		const uint64_t n = job->n_hidden < checked.n ? job->n_hidden : checked.n;
+		checked.n -= n;
+		checked.n_lost += n;
+		if (checked.end != SW_WORKER_END_EXITED)
+			checked.end = SW_WORKER_END_CHANGED;
+	}
 	sw_job_finish_events(job, &checked);
 }
 

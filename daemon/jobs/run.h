@@ -15,6 +15,9 @@ void sw_job_enough(struct sw_job *job);
 void sw_job_await(struct sw_job *job, int64_t end_ms);
 /* Reads events of a worker again: the waiter has space for them. */
 void sw_job_go_on(struct sw_job *job);
+/* Look whether the process is still one that whoever may see it as it was looked at first may see, and keep in mind that
+ * it was not: for a job that lasts. */
+void sw_job_look_again(struct sw_job *job);
 void sw_job_run_deinit(struct sw_job *job);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "methods/watch.h"
 #include "config/journal.h"
+#include "jobs/run.h"
 #include "jobs/series.h"
 #include "methods/target.h"
 #include "cleanup.h"
@@ -326,7 +327,11 @@ static int on_look(sd_event_source *source, uint64_t now_us, void *arg)
 	(void) source;
 	(void) now_us;
 	TAILQ_FOREACH(watch, &watcher->watches, link)
-	watch->found = false;
+	{
+		watch->found = false;
+		if (watch->series != NULL && watch->series->waiter.job != NULL)
+			sw_job_look_again(watch->series->waiter.job);
+	}
 	for (size_t i = 0; i < watcher->rules->n_events; i++)
 		if (!is_cooling(&watcher->rules->events[i], now_ns))
 			look_for(watcher, &watcher->rules->events[i]);

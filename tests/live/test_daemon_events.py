@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from daemon import Daemon, SNAPWALKD, UNPRIVILEGED, refusal
-from harness import Tap, Target, iterator_refused, wait_until
+from harness import TARGETS, Tap, Target, iterator_refused, wait_until
 from safety import status_field as field_of
 from test_events import ROUNDS, THREADS, functions, links, turn
 
@@ -220,6 +220,58 @@ def taken(tap):
         tap.equal((last.get("ended"), last.get("n_breaks")), ("count", 1), "root's go on")
 
 
+def hidden(tap):
+    """A process that protects itself from its user meanwhile: no more of its events is the user's, nor a dump that a rule
+    makes of one. Root's go on."""
+    owner = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+    with Daemon({"Events": "owners"}) as daemon, Target("events", **owner) as target, daemon.client(UNPRIVILEGED) as client, \
+            daemon.client() as roots:
+        theirs = begun(client, target.pid, call("openat", errno="ENOENT"))
+        all_of_them = begun(roots, target.pid, call("openat", errno="ENOENT"), count=6 * N)
+        turn(target)
+        seen = 0
+        while seen < 3 * N:
+            seen += len(next(theirs).get("events", []))
+        turn(target, "hide")
+        events, _, last, _ = joined(theirs)
+        tap.equal((len(events), last["ended"], "dumpable" in last.get("error", "")), (0, "refused", True),
+                  "the user has none from then on, and is told")
+        tap.equal((last["n_events"], last["n_lost"] > 0), (3 * N, True), "which is what is counted")
+        events, _, last, _ = joined(all_of_them)
+        tap.equal((last["ended"], last["n_events"]), ("count", 6 * N), "root has all")
+
+
+HIDDEN_RULES = """[rule files]
+OnEvent=syscall:openat errno=ENOENT
+Target=pid:{}
+CooldownSec=1000
+[rule dies]
+OnEvent=death
+Target=comm:{}
+CooldownSec=1000
+"""
+
+
+def hidden_from_rules(tap):
+    """The same of dumps that rules make: by what the process is at the event, or was when it was last looked for."""
+    owner = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        os.chmod(folder, 0o755)
+        path = shutil.copy(os.path.join(TARGETS, "events"), os.path.join(folder, "swhidden"))
+        target, dying = stack.enter_context(Target("events", **owner)), stack.enter_context(Target(None, path=path, **owner))
+        daemon = stack.enter_context(Daemon(rules={"events.conf": HIDDEN_RULES.format(target.pid, "swhidden")}))
+        wait_until(lambda: [caps(w) for w in daemon.workers()] == [0, 0], "two processes are watched")
+        turn(target, "hide")
+        wait_until(lambda: len(of_rule(daemon, "files")) == 2, "the event and the process are stored")
+        turn(dying, "hide")
+        other = stack.enter_context(Target(None, path=path, **owner))
+        wait_until(lambda: f"process {other.pid} is watched" in daemon.log(), "the rule has looked again")
+        os.kill(dying.pid, signal.SIGSEGV)
+        wait_until(lambda: of_rule(daemon, "dies"), "the death is stored")
+        with daemon.client(UNPRIVILEGED) as client:
+            tap.equal([one["reason"] for one in client.call("List")["summaries"]], [], "the user sees none of these dumps")
+
+
 def of_rule(daemon, rule):
     """The dumps that a rule has made, by their reasons."""
     with daemon.client() as client:
@@ -328,7 +380,7 @@ def main():
         for test in tap.chosen(exact, others, privileges, slow, programs, refused):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(permissions, taken, rules, places):
+    for test in tap.chosen(permissions, taken, hidden, hidden_from_rules, rules, places):
         tap.guard(test)
     tap.done()
 

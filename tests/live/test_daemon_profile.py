@@ -452,18 +452,22 @@ def another_program(tap, daemon):
 
 
 def protected(tap, daemon):
-    """The permission to see a process is asked for at each sample: this one begins to protect itself."""
+    """The permission to see a process is asked for at each sample: this one begins to protect itself. Samples that the
+    kernel takes are asked for together: those of a worker that has some of later are nobody's."""
     if not daemon.root:
         tap.skip("a process that protects itself", "not root", tap.ROOT)
         return
     user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
-    with Target("protects", **user) as target, daemon.client(uid=UNPRIVILEGED) as client:
-        begin(client, daemon, target.pid)
-        target.send("x")
-        tap.equal(target.readline(), "ready", "the target protects itself")
-        made = client.receive()[0]["profile"]
-        seen = functions(made)
-        tap.check("seen" in seen and "hidden" not in seen, "nothing of later is in the profile", seen)
+    modes = ("wall",) if "iterator_refused" in daemon.status() else ("wall", "cpu")
+    for mode in modes:
+        with Target("protects", *(["busy"] if mode == "cpu" else []), **user) as target, \
+                daemon.client(uid=UNPRIVILEGED) as client:
+            begin(client, daemon, target.pid, mode=mode)
+            target.send("x")
+            tap.equal(target.readline(), "ready", f"{mode}: the target protects itself")
+            seen = functions(client.receive()[0]["profile"])
+            tap.check((mode == "cpu" or "seen" in seen) and "hidden" not in seen,
+                      f"{mode}: nothing of later is in the profile", seen)
 
 
 def captured_meanwhile(tap, daemon):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Makes system calls from functions that are known, a known number of times each: for each line "go" that it reads, then
- * it prints "done". Two threads make the same. For a line "code" it makes executable memory before that, and for "file"
- * it maps a file so.
+ * it prints "done". Two threads make the same. For a line "code" it makes executable memory before that, for "file" it maps
+ * a file so, and for "hide" it protects itself from its own user.
  */
 #include "target.h"
 
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { ROUNDS = 50, THREADS = 2, FD = 9 };
@@ -85,6 +86,8 @@ int main(void)
 		pthread_t threads[THREADS];
 		bool code = strcmp(line, "code\n") == 0, file = strcmp(line, "file\n") == 0;
 		if ((code || file) && !code_map(file))
+			return 1;
+		if (strcmp(line, "hide\n") == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 			return 1;
 		for (int i = 0; i < THREADS; i++)
 			if (pthread_create(&threads[i], NULL, work, NULL) != 0)

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Waits for a line; then it protects itself, as a program does that has a secret, and waits in hidden() for
- * another one.
+ * another one. With an argument it computes while it waits.
  */
 #include "target.h"
 
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+
+static bool computes;
 
 static NOINLINE void line_wait(void)
 {
 	char line[64];
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	while (computes && poll(&input, 1, 0) == 0)
+		for (volatile int i = 0; i < 100000; i++)
+			;
 	if (fgets(line, sizeof(line), stdin) == NULL)
 		_exit(0);
 	KEEP();
@@ -28,8 +36,10 @@ static NOINLINE void hidden(void)
 	KEEP();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	(void) argv;
+	computes = argc > 1;
 	ready();
 	seen();
 	(void) prctl(PR_SET_DUMPABLE, 0); /* cannot fail */
