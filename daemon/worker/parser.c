@@ -22,6 +22,7 @@ struct given {
 	bool had_first;
 	char *bytes; /* owned: of the last one */
 	size_t size, max;
+	pid_t unknown_tid; /* of the last one; see struct sw_parser_done */
 };
 
 static bool sample_receive(struct given *g, size_t size)
@@ -43,6 +44,12 @@ static int next(void *arg, struct sw_sample *ret, struct sw_error *err)
 	g->had_first = true;
 	*ret = g->parser->first;
 	return 0;
+}
+
+static void unknown_code(void *arg, pid_t tid)
+{
+	struct given *g = arg;
+	g->unknown_tid = tid;
 }
 
 /* Leave what only the worker needs: the iterator, the stream to the broker, the turns. */
@@ -72,8 +79,11 @@ static int samples_count(struct given *g, struct sw_recorder *recorder, struct s
 	struct sw_parser *p = g->parser;
 	for (;;) {
 		struct sw_worker_event event;
-		int32_t r = sw_recorder_sample(recorder, err);
-		int sent = sw_worker_event_write(p->to_fd, SW_PARSER_DONE, &r, sizeof(r), err);
+		g->unknown_tid = 0;
+		int r = sw_recorder_sample(recorder, err);
+		const struct sw_parser_done done = {.code = r, .unknown_tid = g->unknown_tid};
+		int sent =
+			sw_worker_event_write(p->to_fd, SW_PARSER_DONE, &done, sizeof(done), err);
 		if (sent < 0 || r == -SW_E_NOMEM)
 			return sent < 0 ? sent : r;
 		if (!sw_read_all(p->from_fd, &event, sizeof(event)))
@@ -91,7 +101,9 @@ static int parse(struct sw_parser *p, struct sw_error *err)
 {
 	struct sw_worker *worker = p->worker;
 	struct given given = {.parser = p};
-	const struct sw_recorder_source source = {.next = next, .arg = &given};
+	const struct sw_recorder_source source = {.next = next,
+						  .unknown_code = unknown_code,
+						  .arg = &given};
 	struct sw_recorder_options options = sw_worker_record_options(worker);
 	struct sw_profile_adding adding = {.mode = options.mode,
 					   .interval_ns = NS_PER_S / options.rate_hz};

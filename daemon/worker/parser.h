@@ -10,11 +10,18 @@
  *
  *	worker to parser	SW_PARSER_SAMPLE with what sw_sampler_pack() made; SW_PARSER_END with a struct
  *				sw_worker_round, once
- *	parser to worker	SW_PARSER_DONE with an int32_t, 0 or -SW_E_*, after each sample, the first one, which
+ *	parser to worker	SW_PARSER_DONE with a struct sw_parser_done after each sample, the first one, which
  *				it has from the beginning, too; after the end SW_WORKER_DUMP or SW_WORKER_FAILED
  *
  * Headers are struct sw_worker_event. The worker believes nothing of what comes.
  */
+struct sw_parser_done {
+	int32_t code; /* 0 or -SW_E_* */
+	/* A thread whose walk ended at code that the maps do not have; 0: none did. The worker looks soon whether the process has
+	 * other maps by then, however many threads there are. */
+	int32_t unknown_tid;
+};
+
 struct sw_parser {
 	struct sw_worker *worker;
 	struct sw_sampler *sampler;

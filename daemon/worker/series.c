@@ -64,7 +64,7 @@ static int parser_start(struct series *s, const struct sw_sample *first, struct 
 static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 {
 	struct sw_worker_event event;
-	int32_t code;
+	struct sw_parser_done done;
 	for (;;) {
 		struct pollfd events[] = {{.fd = s->parser.from_fd, .events = POLLIN},
 					  {.fd = *ret_end ? -1 : s->worker->stream,
@@ -79,10 +79,13 @@ static int parser_wait(struct series *s, bool *ret_end, struct sw_error *err)
 		return sw_parser_is_gone(err);
 	if (event.type != SW_PARSER_DONE)
 		return sw_parser_failure(s->parser.from_fd, &event, err);
-	if (event.size != sizeof(code) || !sw_read_all(s->parser.from_fd, &code, sizeof(code)))
+	if (event.size != sizeof(done) || !sw_read_all(s->parser.from_fd, &done, sizeof(done)))
 		return sw_parser_is_gone(err);
-	if (code < 0 && s->round.n_samples > 0) /* nothing was made of it */
+	if (done.code < 0 && s->round.n_samples > 0) /* nothing was made of it */
 		s->round.n_samples--;
+	/* Other maps end the series: the next worker has them. */
+	if (done.unknown_tid > 0)
+		sw_sampler_note_unknown_code(s->sampler, done.unknown_tid);
 	return 0;
 }
 

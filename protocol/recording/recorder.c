@@ -167,9 +167,16 @@ static void totals_add(struct sw_recorder *r, const struct sw_sample *sample)
 /* Maps of an earlier sample may not have code that was made executable since. */
 static void unknown_code_note(struct sw_recorder *r, const struct sw_walks *walks)
 {
-	for (size_t i = 0; walks != NULL && r->sampler != NULL && i < walks->n_walks; i++)
-		if (walks->walks[i].unknown_code && walks->walks[i].thread != NULL)
-			sw_sampler_note_unknown_code(r->sampler, walks->walks[i].thread->tid);
+	const struct sw_recorder_source *source = r->options.source;
+	for (size_t i = 0; walks != NULL && i < walks->n_walks; i++) {
+		if (!walks->walks[i].unknown_code || walks->walks[i].thread == NULL)
+			continue;
+		const pid_t tid = walks->walks[i].thread->tid;
+		if (r->sampler != NULL)
+			sw_sampler_note_unknown_code(r->sampler, tid);
+		else if (source != NULL && source->unknown_code != NULL)
+			source->unknown_code(source->arg, tid);
+	}
 }
 
 static int sample_count(struct sw_recorder *r, const struct sw_sample *sample, struct sw_error *err)

@@ -310,6 +310,22 @@ def begin(client, daemon, pid, **more):
     wait_until(lambda: samples(daemon) >= before + wanted, "three samples")
 
 
+def code_that_comes(tap, daemon):
+    """Code that is made executable changes no size of the memory: the process that parses tells the one that takes samples
+    where a walk ends, and that looks at the maps."""
+    if not daemon.root or "iterator_refused" in daemon.status():
+        tap.skip("code that is made executable", "samples are taken one by one", tap.ROOT)
+        return
+    with Target("late_code") as target:
+        made = profile(daemon, target.pid, duration_ms=4000, rate_hz=50)["profile"]
+    found = functions(made)
+    cut = sum(n for name, n in found.items() if (name or "").startswith("[cut: "))
+    late = [name for name in found if re.fullmatch(r"late\d", name or "")]
+    total = sum(row["count"] for row in made["samples"])
+    tap.check(total >= 20 and len(late) > 1 and cut < total / 4, "code that is made executable: it is known soon after",
+              (total, cut, late))
+
+
 def ended_by_caller(tap, daemon):
     """A caller that asked with until_eof shuts its sending side down: what was sampled until then. Without it, that
     says only that no more calls follow."""
@@ -551,7 +567,7 @@ def main():
         sys.exit("snapwalkd was not built")
     with Daemon() as daemon:
         for test in tap.chosen(added_up, shown, by_command, own_processes, refused, cut_short, one_worker, one_worker_of_events,
-                     another_program, protected, captured_meanwhile, ended_by_caller, control_c):
+                     another_program, protected, captured_meanwhile, code_that_comes, ended_by_caller, control_c):
             tap.guard(test, daemon)
     for test in tap.chosen(by_rule, no_events):
         tap.guard(test)

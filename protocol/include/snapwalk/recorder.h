@@ -75,6 +75,8 @@ enum { SW_RECORDER_NO_ROW = UINT32_MAX }; /* counts as left out */
 struct sw_recorder_source {
 	/* As sw_sampler_next(). */
 	int (*next)(void *arg, struct sw_sample *ret, struct sw_error *err);
+	/* Optional. For who has the sampler: as sw_sampler_note_unknown_code(). */
+	void (*unknown_code)(void *arg, pid_t tid);
 	void *arg;
 };
 
