@@ -539,14 +539,16 @@ static int compare_with_list(struct epolls *p)
 		}
 	for (size_t i = 0; i < n; i++) {
 		struct watched *watched = all[i];
-		if (watched->is_listed || watched->state == GONE ||
-		    watched->changed_ns > p->held.check_ns)
+		if (watched->is_listed || watched->state == GONE)
 			continue;
+		/* Also one that was added after the list: whoever looks at /proc has a file for a moment. */
 		if (watched->may_be_gone) {
 			count_released(p, watched);
 			watched->state = GONE;
 			continue;
 		}
+		if (watched->changed_ns > p->held.check_ns)
+			continue;
 		p->held.closed_unseen++;
 		if (watched->state == ADDED)
 			p->held.rows[watched->index].unseen++;

@@ -301,15 +301,17 @@ TEST(test_after_the_check)
 	add(seen);
 	tell(SW_EVENT_ACQUIRED, seen);
 	assert_int_equal(sw_held_check(held, NULL), 0);
-	int late = file_new();
+	int late = file_new(), shared = file_new();
 	tell(SW_EVENT_ACQUIRED, late);
+	tell(SW_EVENT_ACQUIRED, shared);
+	tell_closed_of(shared, 1);
 	tell(SW_EVENT_RELEASED, seen);
 	tell(SW_EVENT_RELEASED, old);
 	finish_run();
 	assert_int_equal(held->n_there, 2);
-	row(2, 1, 1);
+	row(3, 2, 1);
 	figures(0, 1, 0, 0);
-	all_close((const int[]){old, seen, late}, 3);
+	all_close((const int[]){old, seen, late, shared}, 4);
 	finished();
 }
 
