@@ -36,22 +36,27 @@ def descriptors(tap):
         tap.equal(limits["descriptors"], len(os.listdir(f"/proc/{target.pid}/fd")), "as many as /proc lists")
 
 
-def group_of(controller):
-    """A new control group that limits threads; None where there is none to be made."""
+def group_of(controller, file):
+    """A new control group that has the file by which that is limited; None where there is none to be made."""
     for root in (f"{GROUPS}/{controller}", GROUPS):
         path = f"{root}/snapwalk-test-{os.getpid()}"
         try:
             os.mkdir(path)
         except OSError:
             continue
-        if os.path.exists(f"{path}/pids.max"):
+        if os.path.exists(f"{path}/{file}"):
             return path
         os.rmdir(path)
     return None
 
 
+def remove(path):
+    wait_until(lambda: open(f"{path}/cgroup.procs").read() == "", "the group to be empty")
+    os.rmdir(path)
+
+
 def threads(tap):
-    path = group_of("pids")
+    path = group_of("pids", "pids.max")
     if path is None:
         tap.skip("no control group can be made here that limits threads (root, and the controller pids)")
         return
@@ -65,11 +70,48 @@ def threads(tap):
             first = first_lines(target.pid)
             tap.check(f"\n{n} of {n} threads of the control group" in first, "threads at the limit of the group", first)
     finally:
-        wait_until(lambda: open(f"{path}/cgroup.procs").read() == "", "the group to be empty")
-        os.rmdir(path)
+        remove(path)
+
+
+def quota_set(path):
+    """A tenth of a CPU, in periods of 10 ms."""
+    for name, value in (("cpu.max", "1000 10000"), ("cpu.cfs_period_us", "10000"), ("cpu.cfs_quota_us", "1000")):
+        if os.path.exists(f"{path}/{name}"):
+            with open(f"{path}/{name}", "w") as file:
+                file.write(value)
+
+
+def throttled(path):
+    """How many periods of the group were cut short."""
+    with open(f"{path}/cpu.stat") as file:
+        return int(dict(line.split() for line in file)["nr_throttled"])
+
+
+def cpu(tap):
+    """A program that computes, in a group that lets it do so for a tenth of the time."""
+    path = group_of("cpu", "cpu.max") or group_of("cpu", "cpu.cfs_quota_us")
+    if path is None:
+        tap.skip("no control group can be made here that limits CPU time (root, and the controller cpu)")
+        return
+    try:
+        with Target("busy") as target:
+            quota_set(path)
+            tap.check("of its 0.1 CPUs" not in first_lines(target.pid), "a process of another group")
+            with open(f"{path}/cgroup.procs", "w") as file:
+                file.write(str(target.pid))
+            wait_until(lambda: throttled(path) >= 5, "the group to use all of its time")
+            first = first_lines(target.pid)
+            tap.check("\nthe control group has used all of its 0.1 CPUs in " in first and " periods since it was made" in first,
+                      "the CPU time of the group is at its limit", first)
+            limits = dump(target.pid, *PATIENT)["process"]["limits"]
+            tap.check(limits["cpu_quota_us"] == 1000 and limits["cpu_period_us"] == 10000 and
+                      5 <= limits["cpu_throttled"] <= limits["cpu_periods"], "JSON has the numbers", limits)
+    finally:
+        remove(path)
 
 
 tap = Tap()
 tap.guard(descriptors)
 tap.guard(threads)
+tap.guard(cpu)
 tap.done()
