@@ -114,7 +114,7 @@ looked_at libwalk/runtimes/wine/frames_i386.c
 looked_at libwalk/runtimes/hotspot/window.c sw_snapshot_map sw_hotspot_locks_copy sw_hotspot_virtual_copy
 looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
-looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_object_class sw_hotspot_pointer_read
+looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_class_of sw_hotspot_pointer_current
 looked_at libwalk/runtimes/hotspot/structures/objects.c
 looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy clock_gettime
 looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \

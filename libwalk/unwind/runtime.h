@@ -19,8 +19,8 @@
  *
  *	capture   probe, before, stacks, in_window
  *	events    probe, recipe; then for each copy open or renew, and as in a walk
- *	walk      probe, open; for each thread step, owns and frames, then thread, wait_within, wait, request and
- *	          trace; then
+ *	walk      probe, open; for each thread step, owns and frames, then thread, wait_within, wait, pool, request
+ *	          and trace; then
  *	          goroutines, and goroutine for each, with step, owns and frames; tasks, and task for
  *	          each; task_waits, and task_wait for each; identify; resource
  *	output    names, inlined, explain, explain_frame
@@ -204,7 +204,7 @@ struct sw_runtime_ops {
 	/*
 	 * Optional, task with any of the others; with names. As goroutines(). Then each in turn: adds its frames to sink,
 	 * unless a thread runs it. No frames and no thread: they could not be read. False: it is gone.
-	 * awaited instead of tasks, or with it: those alone that threads run and somebody awaits.
+	 * awaited instead of tasks, or with it: those alone that threads run and somebody awaits, or on which threads wait.
 	 */
 	size_t (*tasks)(void *state, const char **ret_why);
 	size_t (*awaited)(void *state, const char **ret_why);
@@ -227,6 +227,9 @@ struct sw_runtime_ops {
 	bool (*wait)(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret);
 	/* Optional. The same where functions on the stack tell more: asked before wait(). */
 	bool (*wait_within)(void *state, const struct sw_walk *walk, struct sw_runtime_wait *ret);
+
+	/* Optional. The pool that a thread is a worker of, whether it has work or not (*ret is zeroed). */
+	bool (*pool)(void *state, const struct sw_thread *thread, struct sw_worker_pool *ret);
 
 	/*
 	 * Optional. The request that a thread serves (*ret is zeroed); false: none. It is private: copied

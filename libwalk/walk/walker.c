@@ -518,6 +518,19 @@ static const struct sw_runtime_wait *thread_wait(struct sw_walker *w, const stru
 	return NULL;
 }
 
+static const struct sw_worker_pool *thread_pool(struct sw_walker *w, const struct sw_thread *thread)
+{
+	/* Pools are not copied at an event. */
+	for (size_t i = 0; thread->copy == NULL && i < w->active->n; i++) {
+		const struct sw_active *a = &w->active->all[i];
+		struct sw_worker_pool pool = {0};
+		if (a->runtime != NULL && a->runtime->pool != NULL &&
+		    a->runtime->pool(a->state, thread, &pool))
+			return keep(w, &pool, sizeof(pool));
+	}
+	return NULL;
+}
+
 static const struct sw_served *thread_request(struct sw_walker *w, const struct sw_thread *thread)
 {
 	for (size_t i = 0; w->options->args && i < w->active->n; i++) {
@@ -767,6 +780,7 @@ static void walk_thread(struct sw_walker *w, const struct sw_thread *thread, str
 	walk->thread = thread;
 	walk->info = thread_info(w, thread);
 	walk->wait = thread_wait(w, walk);
+	walk->pool = thread_pool(w, thread);
 	walk->request = thread_request(w, thread);
 	walk->trace = thread_trace(w, thread);
 	w->of_one |= of_many;

@@ -151,6 +151,21 @@ static const struct sw_report_request *request_fill(struct sw_report_builder *b,
 	return request;
 }
 
+static const struct sw_report_pool *pool_fill(struct sw_report_builder *b,
+					      const struct sw_worker_pool *from)
+{
+	struct sw_report_pool *pool = sw_report_calloc(b, 1, sizeof(*pool));
+	if (pool != NULL)
+		*pool = (struct sw_report_pool){
+			.address_avma = from->address_avma,
+			.name = from->name,
+			.threads = from->threads,
+			.most = from->most,
+			.queued = from->queued,
+		};
+	return pool;
+}
+
 static const char *hex(struct sw_report_builder *b, const uint8_t *bytes, size_t n)
 {
 	char text[2 * 16 + 1] = "";
@@ -220,6 +235,8 @@ static void threads_build(struct sw_report_builder *b)
 			thread->request = request_fill(b, walk->request);
 		if (walk->trace != NULL)
 			thread->trace = trace_fill(b, walk->trace);
+		if (walk->pool != NULL)
+			thread->pool = pool_fill(b, walk->pool);
 	}
 }
 

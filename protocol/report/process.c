@@ -131,7 +131,10 @@ static const struct sw_report_thread_pool *thread_pool(struct sw_report_builder 
 						      .threads = from->threads,
 						      .most = from->most,
 						      .taken_ms = from->taken_ms,
-						      .waits = from->waits};
+						      .waits = from->waits,
+						      .name = sw_report_copy_known(b, from->name),
+						      .queued = from->name[0] != '\0' ? from->queued
+										      : -1};
 	return ret;
 }
 

@@ -13,6 +13,7 @@
 #include "runtimes/hotspot/counters.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/pools.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
 
@@ -57,6 +58,19 @@ static void counters_look_at(const uint8_t *data, size_t size)
 	sw_hotspot_counters_read((struct sw_bytes){all, sizeof(prologue) + size}, &collecting);
 }
 
+/* Pools of threads. */
+static void objects_look_at(struct hotspot_world *w)
+{
+	struct sw_worker_pool pool;
+	for (size_t i = 0; i < 2; i++)
+		if (sw_hotspot_pool_read(&w->h, &w->threads[i], &pool) &&
+		    (pool.queued < -1 || pool.threads < 0))
+			__builtin_trap();
+	if (w->fake.reads > READS_MAX)
+		__builtin_trap();
+	w->fake.reads = 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	counters_look_at(data, size);
@@ -77,7 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		hotspot_world_u64(&w, WORLD_THREAD + 24, WORLD_THREAD_OBJECT);
 		hotspot_world_u64(&w, WORLD_OTHER + 24, WORLD_OTHER_OBJECT);
 	}
+	if (size % 4 == 0)
+		hotspot_world_pool(&w);
 	lay_over(w.data, sizeof(w.data), data, size);
+	objects_look_at(&w);
 	(void) sw_hotspot_thread_note(&w.h, &thread, &note);
 	for (size_t i = 0; i < 2; i++)
 		(void) sw_hotspot_wait_read(&w.h, &w.threads[i], &wait);

@@ -14,7 +14,7 @@ import tempfile
 import threading
 
 import fastcgi
-from harness import Tap, patient_dump, stack_of, wait_until
+from harness import PATIENT, Tap, patient_dump, snapwalk, stack_of, wait_until
 from interpreted import calls_of, language_frames, text_of, wrong_in_chain, wrong_in_stack
 from judge import Judge, cut_in_stack, scaled
 
@@ -100,6 +100,27 @@ def wrong_in_worker(stack, calls):
     if any(f["file"] and os.path.realpath(f["file"]) != SCRIPT for f in frames):
         return "another file"
     return wrong_in_chain(frames, calls, "{main}", NATIVE) if frames else None
+
+
+def check_pool(tap):
+    """The master counts its workers about once a second; more clients than workers ask all the time."""
+    with Server(MODES["no JIT"]) as server:
+        def pool(pid):
+            report = patient_dump(pid)
+            return next((r["thread_pool"] for r in report["process"]["runtimes"] if r.get("thread_pool")), {})
+
+        def busy(pid):
+            found = pool(pid)
+            return (found.get("name"), found.get("working"), found.get("threads"), found.get("most")) == \
+                ("www", WORKERS, WORKERS, WORKERS)
+        for pid in (server.workers()[0], server.process.pid):
+            what = "the master" if pid == server.process.pid else "a worker"
+            tap.check(wait_until(lambda: busy(pid), "all workers to be at work"), f"{what}: the pool, and how many are at work")
+        text = snapwalk(server.workers()[0], *PATIENT).stdout
+        tap.check(f"{WORKERS} of {WORKERS} workers of php-fpm's pool www are at work; it may have no more" in
+                  " ".join(text.split()), "text says it", text[:1200])
+        server.rest()
+        tap.check(wait_until(lambda: pool(server.process.pid).get("working") == 0, "no work"), "without requests nobody is at work")
 
 
 def check_stops(tap, mode):
@@ -192,6 +213,7 @@ def main():
         for mode in MODES:
             tap.guard(check_stops, mode)
         tap.guard(check_requests)
+        tap.guard(check_pool)
     tap.done()
 
 

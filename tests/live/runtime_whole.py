@@ -20,6 +20,11 @@ def first_lines(pid):
     return "\n".join(snapwalk(pid, *PATIENT).stdout.splitlines()[:9])
 
 
+def unwrapped(text):
+    """The lines of a text, in which a line that goes on in the next one is one."""
+    return re.sub(r"\n +(?=\S)", " ", text).split("\n")
+
+
 def java_collects(tap, version, home, classes):
     """A JVM that only collects, 10 looks: the collection is told, and never a thread that asked for it."""
     for collector in ("-XX:+UseParallelGC", "-XX:+UseG1GC", "-XX:+UseSerialGC"):
@@ -36,13 +41,28 @@ def java_collects(tap, version, home, classes):
             tap.equal(blamed, [], f"java {version} {collector}: no thread is blamed")
 
 
+JAVA_POOLS = {  # how many threads have work; the pool: threads, most, queued
+    "pool": (4, "Java thread pool", ("ThreadPoolExecutor", 4, 4, 7), "; it may have no more; 7 items of work wait in its queue\n"),
+    "array": (4, "Java thread pool", ("ThreadPoolExecutor", 4, 4, 3), "; it may have no more; 3 items of work wait in its queue\n"),
+    "fork": (2, "Java fork-join pool", ("ForkJoinPool", 2, None, 4), "; 4 items of work wait in its queue\n"),
+    "free": (None, None, ("ThreadPoolExecutor", 5, 5, 0), None),
+}
+
+
 def java_pools(tap, version, home, classes):
-    for mode in ("pool", "free"):
-        with Program(os.path.join(home, "bin", "java"), "-cp", classes, "Collects", mode) as program:
-            text = first_lines(program.pid)
-            said = "4 of 4 threads of the Java thread pool are at work, all in Collects.order Collects.java:" in text
-            tap.equal(said, mode == "pool", f"java {version}: {mode}")
-            tap.check("Collecting garbage" not in text, f"java {version}: {mode} collects nothing", text)
+    for mode, (n, name, pool, told) in JAVA_POOLS.items():
+        for options in ((), ("-XX:+UseSerialGC", "-XX:-UseCompressedOops")):
+            with Program(os.path.join(home, "bin", "java"), *options, "-cp", classes, "Collects", mode) as program:
+                what = f"java {version} {' '.join(options)}: {mode}"
+                text = first_lines(program.pid)
+                if n is None:
+                    tap.check(" are at work" not in text, what, text)
+                else:
+                    said = f"{n} of {n} threads of the {name} are at work, all in Collects.order Collects.java:"
+                    line = next((line + "\n" for line in unwrapped(text) if said in line), "")
+                    tap.check(line.endswith(told), what, text)
+                tap.equal(pools(dump(program.pid, *PATIENT)), {pool: pool[1]}, f"{what}: the pool of each worker")
+                tap.check("Collecting garbage" not in text, f"{what}: nothing is collected", text)
 
 
 def java(tap):
@@ -55,6 +75,23 @@ def java(tap):
                            check=True)
             java_collects(tap, version, home, classes)
             java_pools(tap, version, home, classes)
+
+
+def pools(report):
+    """The pools of the threads, and how many are of each."""
+    found = {}
+    for thread in report["threads"]:
+        pool = thread.get("pool")
+        if pool:
+            key = (pool["name"], pool["threads"], pool["most"], pool["queued"], pool["address"])
+            found[key[:4]] = found.get(key[:4], 0) + 1
+    return found
+
+
+PYTHON_POOLS = {
+    "pool": (("ThreadPoolExecutor", 3, 3, 6), "; it may have no more; 6 items of work wait in its queue\n"),
+    "free": (("ThreadPoolExecutor", 4, 4, 0), ""),
+}
 
 
 def has_names(pid):
@@ -78,6 +115,10 @@ def python(tap):
                 if mode == "collect" and not has_names(program.pid):
                     continue
                 text = first_lines(program.pid)
+                if mode in PYTHON_POOLS:
+                    pool, told = PYTHON_POOLS[mode]
+                    tap.equal(pools(dump(program.pid, *PATIENT)), {pool: pool[1]}, f"{name}: {mode}: the pool of each worker")
+                    tap.check(told in "\n".join(unwrapped(text)), f"{name}: {mode}: what waits in its queue", text)
                 if wanted is not None:
                     tap.check(wanted in text, f"{name}: {mode}", text)
                 else:

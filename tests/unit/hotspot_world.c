@@ -386,6 +386,103 @@ void hotspot_world_locks(struct hotspot_world *w)
 	w->snap.n_threads = 2;
 }
 
+#define JUC "java/util/concurrent/"
+
+void hotspot_world_pool(struct hotspot_world *w)
+{
+	static const struct hotspot_world_field thread[] = {{"name", "Ljava/lang/String;", 24},
+							    {"eetop", "J", 16},
+							    {"target", "Ljava/lang/Runnable;", 32}};
+	static const struct hotspot_world_field worker[] = {
+		{"this$0", "L" JUC "ThreadPoolExecutor;", 12}};
+	static const struct hotspot_world_field executor[] = {{"ctl",
+							       "L" JUC "atomic/AtomicInteger;", 12},
+							      {"corePoolSize", "I", 16},
+							      {"maximumPoolSize", "I", 20},
+							      {"workQueue",
+							       "L" JUC "BlockingQueue;", 24}};
+	static const struct hotspot_world_field integer[] = {{"value", "I", 12}};
+	static const struct hotspot_world_field queue[] = {{"count",
+							    "L" JUC "atomic/AtomicInteger;", 12},
+							   {"capacity", "I", 16}};
+	static const struct {
+		uint64_t avma;
+		uint32_t value;
+	} fields[] = {
+		{WORLD_THREAD_OBJECT + 32, WORLD_WORKER},
+		{WORLD_WORKER + 12, WORLD_EXECUTOR},
+		{WORLD_EXECUTOR + 12, WORLD_CTL},
+		{WORLD_EXECUTOR + 16, 2},
+		{WORLD_EXECUTOR + 20, 4},
+		{WORLD_EXECUTOR + 24, WORLD_QUEUE},
+		{WORLD_CTL + 12, UINT32_C(7) << 29 | 2},
+		{WORLD_QUEUE + 12, WORLD_COUNT},
+		{WORLD_QUEUE + 16, INT32_MAX},
+		{WORLD_COUNT + 12, 7},
+	};
+	hotspot_world_class(w, WORLD_POOL_THREAD_CLASS, 0, "java/lang/Thread", thread, 3);
+	hotspot_world_class(w, WORLD_WORKER_CLASS, 0, JUC "ThreadPoolExecutor$Worker", worker, 1);
+	hotspot_world_class(w, WORLD_EXECUTOR_CLASS, 0, JUC "ThreadPoolExecutor", executor, 4);
+	hotspot_world_class(w, WORLD_INTEGER_CLASS, 0, JUC "atomic/AtomicInteger", integer, 1);
+	hotspot_world_class(w, WORLD_QUEUE_CLASS, 0, JUC "LinkedBlockingQueue", queue, 2);
+	hotspot_world_object(w, WORLD_THREAD_OBJECT, WORLD_POOL_THREAD_CLASS);
+	hotspot_world_object(w, WORLD_WORKER, WORLD_WORKER_CLASS);
+	hotspot_world_object(w, WORLD_EXECUTOR, WORLD_EXECUTOR_CLASS);
+	hotspot_world_object(w, WORLD_CTL, WORLD_INTEGER_CLASS);
+	hotspot_world_object(w, WORLD_COUNT, WORLD_INTEGER_CLASS);
+	hotspot_world_object(w, WORLD_QUEUE, WORLD_QUEUE_CLASS);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		hotspot_world_u32(w, fields[i].avma, fields[i].value);
+}
+
+void hotspot_world_chunk_word(struct hotspot_world *w, uint64_t chunk, unsigned index,
+			      uint64_t value)
+{
+	hotspot_world_u64(w, chunk + WORLD_CHUNK_HEAD + UINT64_C(8) * index, value);
+}
+
+void hotspot_world_chunk_head(struct hotspot_world *w, uint64_t chunk, uint32_t sp, uint32_t bottom,
+			      uint64_t parent)
+{
+	hotspot_world_object(w, chunk, WORLD_CHUNK_CLASS);
+	hotspot_world_u32(w, chunk + 12, sp);
+	hotspot_world_u32(w, chunk + 16, bottom);
+	hotspot_world_u32(w, chunk + 20, WORLD_CHUNK_WORDS);
+	hotspot_world_u32(w, chunk + 24, (uint32_t) parent);
+}
+
+void hotspot_world_chunk(struct hotspot_world *w, uint64_t interpreter)
+{
+	enum { LAYOUT = 56 /* offset in a class */ };
+	static const struct hotspot_world_field thread[] = {
+		{"cont", "Ljdk/internal/vm/Continuation;", 12}};
+	static const struct hotspot_world_field continuation[] = {
+		{"tail", "Ljdk/internal/vm/StackChunk;", 12}};
+	static const struct hotspot_world_field chunk[] = {{"sp", "I", 12},
+							   {"bottom", "I", 16},
+							   {"size", "I", 20},
+							   {"parent",
+							    "Ljdk/internal/vm/StackChunk;", 24}};
+	const struct {
+		unsigned index;
+		uint64_t value;
+	} words[] = {{3, WORLD_CALL}, {6, 12},           {7, interpreter}, {10, 0x1234},
+		     {11, 3},         {15, WORLD_INNER}, {17, 4},          {19, WORLD_CALL + 4}};
+	w->h.at.klass_layout = LAYOUT;
+	hotspot_world_class(w, WORLD_VIRTUAL_CLASS, 0, "java/lang/VirtualThread", thread, 1);
+	hotspot_world_class(w, WORLD_CONTINUATION_CLASS, 0, "jdk/internal/vm/Continuation",
+			    continuation, 1);
+	hotspot_world_class(w, WORLD_CHUNK_CLASS, 0, "jdk/internal/vm/StackChunk", chunk, 4);
+	hotspot_world_u32(w, WORLD_CHUNK_CLASS + LAYOUT, WORLD_CHUNK_HEAD + 1);
+	hotspot_world_object(w, WORLD_VIRTUAL, WORLD_VIRTUAL_CLASS);
+	hotspot_world_object(w, WORLD_CONTINUATION, WORLD_CONTINUATION_CLASS);
+	hotspot_world_u32(w, WORLD_VIRTUAL + 12, WORLD_CONTINUATION);
+	hotspot_world_u32(w, WORLD_CONTINUATION + 12, WORLD_CHUNK);
+	hotspot_world_chunk_head(w, WORLD_CHUNK, 4, 26, 0);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hotspot_world_chunk_word(w, WORLD_CHUNK, words[i].index, words[i].value);
+}
+
 void hotspot_world_deinit(struct hotspot_world *w)
 {
 	sw_map64_deinit(&w->h.blobs);
@@ -395,6 +492,8 @@ void hotspot_world_deinit(struct hotspot_world *w)
 	sw_map64_deinit(&w->h.methods);
 	sw_map64_deinit(&w->h.interpreted);
 	sw_hotspot_locks_destroy(&w->h);
+	sw_map64_deinit(&w->h.pool_kinds);
+	sw_map64_deinit(&w->h.pool_rows);
 	sw_arena_deinit(&w->h.arena);
 	free(w->h.frames);
 	free(w->h.threads);

@@ -44,6 +44,29 @@ enum {
 	/* For classes of a test's own, WORLD_CLASS_BYTES each, and their objects. */
 	WORLD_MORE = WORLD_HEAP_END,
 	WORLD_CLASS_BYTES = 0x400,
+	/* Addresses of a pool. */
+	WORLD_POOL_THREAD_CLASS = WORLD_MORE, /* java.lang.Thread, with "target" */
+	WORLD_WORKER_CLASS = WORLD_POOL_THREAD_CLASS + WORLD_CLASS_BYTES,
+	WORLD_EXECUTOR_CLASS = WORLD_WORKER_CLASS + WORLD_CLASS_BYTES,
+	WORLD_INTEGER_CLASS = WORLD_EXECUTOR_CLASS + WORLD_CLASS_BYTES,
+	WORLD_QUEUE_CLASS = WORLD_INTEGER_CLASS + WORLD_CLASS_BYTES,
+	WORLD_OWN_CLASS = WORLD_QUEUE_CLASS + WORLD_CLASS_BYTES, /* not made */
+	WORLD_WORKER = WORLD_OWN_CLASS + WORLD_CLASS_BYTES, /* 0x40 bytes, as those that follow */
+	WORLD_EXECUTOR = WORLD_WORKER + 0x40,
+	WORLD_CTL = WORLD_WORKER + 0x80,
+	WORLD_QUEUE = WORLD_WORKER + 0xc0,
+	WORLD_COUNT = WORLD_WORKER + 0x100,
+	WORLD_ARRAY = WORLD_WORKER + 0x140, /* not made */
+	/* Addresses of a virtual thread. */
+	WORLD_VIRTUAL_CLASS = WORLD_MORE,
+	WORLD_CONTINUATION_CLASS = WORLD_VIRTUAL_CLASS + WORLD_CLASS_BYTES,
+	WORLD_CHUNK_CLASS = WORLD_CONTINUATION_CLASS + WORLD_CLASS_BYTES,
+	WORLD_VIRTUAL = WORLD_CHUNK_CLASS + WORLD_CLASS_BYTES,
+	WORLD_CONTINUATION = WORLD_VIRTUAL + 0x40,
+	WORLD_CHUNK = WORLD_VIRTUAL + 0x80,
+	WORLD_PARENT = WORLD_CHUNK + 0x200,
+	WORLD_CHUNK_HEAD = 32, /* before its stack, which has 40 words */
+	WORLD_CHUNK_WORDS = 40,
 };
 
 struct hotspot_world_field {
@@ -82,6 +105,23 @@ void hotspot_world_class(struct hotspot_world *w, uint64_t klass, uint64_t super
 			 const struct hotspot_world_field *fields, unsigned n);
 /* An object of it, which is not locked. */
 void hotspot_world_object(struct hotspot_world *w, uint64_t avma, uint64_t klass);
+/*
+ * After hotspot_world_locks(): the first thread is one of two workers of a ThreadPoolExecutor of two to four threads, with seven
+ * items in a LinkedBlockingQueue that takes everything.
+ */
+void hotspot_world_pool(struct hotspot_world *w);
+/*
+ * After hotspot_world_locks() and hotspot_world_interpreter(), which gave interpreter: a virtual thread that no thread
+ * carries. Compiled code at word 4 of its chunk, which an interpreted method called, with fp at word 18; that was called by
+ * compiled code, at word 22:
+ *
+ *	3 pc | 4 ... | 6 fp 7 pc | 8 ... 10 bytecode 11 variables 15 method 17 sender's sp 18 fp 19 pc | ... 22 ... 26
+ */
+void hotspot_world_chunk(struct hotspot_world *w, uint64_t interpreter);
+void hotspot_world_chunk_word(struct hotspot_world *w, uint64_t chunk, unsigned index,
+			      uint64_t value);
+void hotspot_world_chunk_head(struct hotspot_world *w, uint64_t chunk, uint32_t sp, uint32_t bottom,
+			      uint64_t parent);
 /* Makes the threads lead to each other, instead of an array: as 8 and 11 publish them. */
 void hotspot_world_chain(struct hotspot_world *w);
 void hotspot_world_put(struct hotspot_world *w, uint64_t avma, const void *bytes, size_t n);

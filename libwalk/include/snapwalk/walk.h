@@ -158,9 +158,19 @@ struct sw_runtime_wait {
 	uint64_t address_avma; /* of the object; 0: unknown */
 	char target[128];      /* what it is: the object's class; "" when unknown */
 	pid_t owner_tid;       /* who has it, a thread of the process; 0: nobody, or unknown */
+	/* The name and number of a virtual thread of Java that has it while no thread runs that; "": none, or unknown. */
+	char owner_name[160];
 	/* static: how that is known, where the lock does not say it: "with", it is in the body of a with
 	 * statement of Python. NULL: the runtime's structures say it */
 	const char *trust;
+};
+
+/** A pool of threads that the program has made, as its workers know it. */
+struct sw_worker_pool {
+	uint64_t address_avma; /* of the pool's object, which tells it from others */
+	const char *name;      /* static: its class, "ThreadPoolExecutor" */
+	int64_t threads, most; /* that it has; that it may have. -1: unknown */
+	int64_t queued;        /* items of work that no thread has begun; -1: unknown */
 };
 
 /** A task that waits for something that tasks share, or for another task, at the instant at which all were copied. Strings are
@@ -199,6 +209,7 @@ struct sw_walk {
 	const struct sw_trace *trace;    /* the walks'; NULL: it publishes none */
 	const struct sw_runtime_wait
 		*wait; /* the walks'; NULL when no runtime knows what it waits for */
+	const struct sw_worker_pool *pool; /* the walks'; NULL: no runtime knows it for a worker */
 };
 
 /** Threads of Java that have a thread of the process only while they run: how many there were at the
@@ -229,12 +240,14 @@ struct sw_event_loop {
 	int64_t requests; /* for which it waits: work of its pool, writes, connections */
 };
 
-/** The pool of threads of a runtime, at the instant of the copy. */
+/** The pool of threads of a runtime, at the instant of the copy; of php-fpm, its pool of processes. */
 struct sw_thread_pool {
 	bool known;
 	int64_t working, threads, most; /* at work; there are; there may be */
 	int64_t taken_ms; /* since when no work was taken from the queue; -1: unknown */
 	bool waits;       /* the pool has asked for a thread to take work, which has not come */
+	char name[40];    /* "": it has none, as all but those of php-fpm */
+	int64_t queued;   /* connections that wait to be accepted, of php-fpm; -1: unknown */
 };
 
 /** A runtime that was recognised, or a registry in which it publishes its code. */
@@ -249,7 +262,7 @@ struct sw_runtime {
 	struct sw_virtual_threads virtual_threads; /* of Java 21 and later */
 	struct sw_collecting collecting;
 	struct sw_event_loop event_loop; /* of node */
-	struct sw_thread_pool pool;      /* of .NET */
+	struct sw_thread_pool pool;      /* of .NET and php-fpm */
 };
 
 /** Walks of one snapshot: one for each captured thread, in the snapshot's order; then one for each

@@ -6,6 +6,7 @@
 #include "map.h"
 #include "runtimes/cpython/copied_names.h"
 #include "runtimes/cpython/structures/chain.h"
+#include "runtimes/cpython/structures/pool.h"
 #include "runtimes/cpython/extensions/greenlet.h"
 #include "snapshot/read.h"
 
@@ -41,9 +42,10 @@ struct sw_cpython {
 	struct sw_arena arena;
 	const struct sw_cpython_window
 		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
-	struct sw_cpython_all_tasks *tasks;           /* owned; NULL: not asked for */
-	struct sw_cpython_task_waits *waits;          /* owned; NULL: not asked for */
-	struct sw_cpython_bodies *bodies;             /* owned; NULL: not needed yet */
+	struct sw_cpython_all_tasks *tasks;  /* owned; NULL: not asked for */
+	struct sw_cpython_task_waits *waits; /* owned; NULL: not asked for */
+	struct sw_cpython_bodies *bodies;    /* owned; NULL: not needed yet */
+	struct sw_cpython_pools pools;
 	const struct sw_cpython_functions *functions; /* the module's; NULL: none */
 	/* The kinds of functions at addresses: names are compared once for each. */
 	struct {

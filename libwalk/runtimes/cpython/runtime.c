@@ -9,6 +9,7 @@
  *	objects    dictionaries and attributes; thread_names: those that the program gives
  *	gil        who waits for the interpreter's lock, and who has it
  *	waited     the lock of threading that a thread waits for; rlock, lock: who has it; joined: which thread is to end
+ *	pool       the pool that a thread works for
  *	window     what is copied while nothing changes; recipe: at an event, by the kernel
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks;
@@ -27,6 +28,7 @@
 #include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/task_waits.h"
 #include "runtimes/cpython/window.h"
+#include "snapshot/live.h"
 #include "snapshot/module.h"
 
 #include <inttypes.h>
@@ -49,6 +51,7 @@ void sw_cpython_deinit(struct sw_cpython *c)
 	sw_cpython_task_waits_destroy(c->waits);
 	sw_cpython_all_tasks_destroy(c->tasks);
 	sw_cpython_bodies_destroy(c->bodies);
+	sw_map64_deinit(&c->pools.codes);
 }
 
 static void cpython_close(void *state)
@@ -135,6 +138,21 @@ static bool cpython_wait(void *state, const struct sw_thread *thread, struct sw_
 	return true;
 }
 
+static bool cpython_pool(void *state, const struct sw_thread *thread, struct sw_worker_pool *ret)
+{
+	struct sw_cpython *c = state;
+	/* A recorded snapshot has not all of it. */
+	if (!c->usable || c->thread != thread ||
+	    (!c->snap->live && !sw_cpython_is_of_core(c->snap)))
+		return false;
+	c->pools.snap = c->snap;
+	c->pools.at = &c->at;
+	c->pools.arena = &c->arena;
+	c->pools.memory = c->memory;
+	c->pools.now = c->snap->live ? sw_live_memory(c->snap) : c->memory;
+	return sw_cpython_pool_read(&c->pools, &c->chain, ret);
+}
+
 static size_t cpython_tasks(void *state, const char **ret_why)
 {
 	return sw_cpython_all_tasks(state, ret_why);
@@ -200,6 +218,7 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.names = cpython_names,
 	.thread = cpython_thread,
 	.wait = cpython_wait,
+	.pool = cpython_pool,
 	.tasks = cpython_tasks,
 	.task = cpython_task,
 	.task_waits = cpython_task_waits,

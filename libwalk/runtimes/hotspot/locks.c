@@ -41,8 +41,6 @@ _Static_assert(SW_HOTSPOT_LOCK_THREADS_MAX == 2048, "as sw_hotspot_locks_untold(
 enum {
 	OWNER_ANONYMOUS = 1,
 	OWNER_ID_MIN = 3, /* smaller ones are marks */
-	MARK_MASK = 3,
-	MARK_MOVED = 3, /* markWord::marked_value */
 	STATUS_BLOCKED = 0x400,
 };
 
@@ -242,16 +240,9 @@ void sw_hotspot_locks_destroy(struct sw_hotspot *h)
 /* ---- what one waits for ---------------------------------------------------------------------- */
 
 /* The class of an object, when it is one that was not moved. 0: unknown. */
-static uint64_t class_of(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
-			 uint64_t object)
+static uint64_t class_of(const struct sw_hotspot_locks *l, uint64_t object)
 {
-	const struct sw_hotspot_objects *o = &l->layout->objects;
-	uint64_t mark, klass;
-	if (object == 0 || l->objects_move || !sw_memory_u64(l->memory, object, &mark) ||
-	    (mark & MARK_MASK) == MARK_MOVED ||
-	    !sw_hotspot_object_class(h, o, o->header, l->memory, object, &klass))
-		return 0;
-	return klass;
+	return l->objects_move ? 0 : sw_hotspot_class_of(&l->layout->objects, l->memory, object);
 }
 
 static void object_tell(const struct sw_hotspot *h, uint64_t object, uint64_t klass,
@@ -313,7 +304,7 @@ static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 {
 	uint64_t object = object_of_field(h, l, monitor, h->at.monitor_object);
 	*ret = (struct sw_runtime_wait){.kind = enters ? "java_monitor" : "java_wait"};
-	object_tell(h, object, class_of(h, l, object), ret);
+	object_tell(h, object, class_of(l, object), ret);
 	const struct sw_hotspot_lock_thread *owner =
 		enters ? monitor_owner(h, l, monitor, object) : NULL;
 	/* The thread itself is the owner if it has got the monitor by now: then none is told. */
@@ -387,20 +378,19 @@ static void wait_tell(const struct sw_hotspot *h, const struct sw_hotspot_locks 
 }
 
 /* Whether one in Object.wait() has been notified, and waits to enter the monitor again. */
-static bool is_blocked(const struct sw_hotspot *h, const struct sw_hotspot_locks *l,
-		       const struct sw_hotspot_lock_thread *self)
+static bool is_blocked(const struct sw_hotspot_locks *l, const struct sw_hotspot_lock_thread *self)
 {
 	const struct sw_hotspot_thread_layout *layout = l->layout;
 	uint64_t object = self->mounted != 0 ? self->mounted : self->object;
 	int64_t field = layout->status;
 	uint32_t status;
-	if (class_of(h, l, object) == 0)
+	if (class_of(l, object) == 0)
 		return false;
 	if (field == SW_HOTSPOT_NONE && layout->holder != SW_HOTSPOT_NONE) {
 		object = pointer_at(l, object + (uint64_t) layout->holder);
 		field = layout->holder_status;
 	}
-	return class_of(h, l, object) != 0 && sw_hotspot_u32(l->memory, object, field, &status) &&
+	return class_of(l, object) != 0 && sw_hotspot_u32(l->memory, object, field, &status) &&
 	       (status & STATUS_BLOCKED) != 0;
 }
 
@@ -502,14 +492,14 @@ static bool is_lock(const char *class_name)
 	return strncmp(class_name, package, sizeof(package) - 1) == 0;
 }
 
-static bool park_tell(const struct sw_hotspot *h, struct sw_hotspot_locks *l,
+static bool park_tell(struct sw_hotspot *h, struct sw_hotspot_locks *l,
 		      const struct sw_hotspot_lock_thread *self, struct sw_runtime_wait *ret)
 {
 	uint64_t thread = self->mounted != 0 ? self->mounted : self->object;
-	if (l->layout->park_blocker == SW_HOTSPOT_NONE || class_of(h, l, thread) == 0)
+	if (l->layout->park_blocker == SW_HOTSPOT_NONE || class_of(l, thread) == 0)
 		return false;
 	uint64_t object = pointer_at(l, thread + (uint64_t) l->layout->park_blocker);
-	uint64_t klass = class_of(h, l, object);
+	uint64_t klass = class_of(l, object);
 	if (klass == 0)
 		return false;
 	*ret = (struct sw_runtime_wait){.kind = "java_park"};
@@ -541,7 +531,7 @@ bool sw_hotspot_wait_read(struct sw_hotspot *h, const struct sw_thread *thread,
 	if (self->pending != 0)
 		monitor_tell(h, l, self, self->pending, true, ret);
 	else if (self->waiting != 0) {
-		bool enters = is_blocked(h, l, self);
+		bool enters = is_blocked(l, self);
 		monitor_tell(h, l, self, self->waiting, enters, ret);
 		if (!enters)
 			wait_tell(h, l, self, thread->regs.sp_avma, ret);

@@ -11,6 +11,7 @@
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
  *	locks      what they wait for, and who has it
+ *	pools      those of java.util.concurrent that they work for
  *	window     what is copied while nothing changes
  *	recipe     what is copied at an event, by the kernel; copies: how it is proven what the copy had
  *	counters   collections of garbage, as the VM counts them
@@ -23,6 +24,7 @@
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/pools.h"
 #include "runtimes/hotspot/recipe.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/structures/code.h"
@@ -50,6 +52,8 @@ static void hotspot_close(void *state)
 	sw_map64_deinit(&h->notes);
 	sw_map64_deinit(&h->pending);
 	sw_hotspot_locks_destroy(h);
+	sw_map64_deinit(&h->pool_kinds);
+	sw_map64_deinit(&h->pool_rows);
 	sw_arena_deinit(&h->arena);
 	free(h->frames);
 	free(h->threads);
@@ -163,6 +167,11 @@ static bool hotspot_wait(void *state, const struct sw_thread *thread, struct sw_
 	return !h->by_copies && sw_hotspot_wait_read(state, thread, ret);
 }
 
+static bool hotspot_pool(void *state, const struct sw_thread *thread, struct sw_worker_pool *ret)
+{
+	return sw_hotspot_pool_read(state, thread, ret);
+}
+
 static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct sw_hotspot *h = state;
@@ -222,6 +231,7 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.inlined = hotspot_inlined,
 	.thread = hotspot_thread,
 	.wait = hotspot_wait,
+	.pool = hotspot_pool,
 	.identify = hotspot_identify,
 	.explain = hotspot_explain,
 	.explain_frame = hotspot_explain_frame,

@@ -13,15 +13,18 @@
  */
 #include "runtimes/php/runtime.h"
 #include "runtimes/php/before.h"
+#include "runtimes/php/fpm.h"
 #include "runtimes/php/frames.h"
 #include "runtimes/php/names.h"
 #include "runtimes/php/recipe.h"
 #include "runtimes/php/request.h"
 #include "runtimes/php/touch.h"
+#include "snapshot/live.h"
 
 #include <snapwalk/error.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void php_close(void *state)
 {
@@ -119,6 +122,13 @@ static void problem_say(const struct sw_php *php, char *ret, size_t size)
 				"it was built so that frames of compiled code are not known");
 }
 
+/* "/usr/sbin/php-fpm8.2" */
+static bool is_fpm(const struct sw_php *php)
+{
+	const char *path = sw_module_path(php->found.place->module), *slash = strrchr(path, '/');
+	return strncmp(slash != NULL ? slash + 1 : path, "php-fpm", strlen("php-fpm")) == 0;
+}
+
 static size_t php_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	const struct sw_php *php = state;
@@ -129,6 +139,10 @@ static size_t php_identify(void *state, struct sw_runtime *ret, size_t max)
 	(void) snprintf(ret->where, sizeof(ret->where), "%s",
 			sw_module_path(php->found.place->module)); /* cut to fit */
 	problem_say(php, ret->problem, sizeof(ret->problem));
+	if (!php->by_copies && is_fpm(php))
+		sw_php_fpm_pool(php->snap,
+				php->snap->live ? sw_live_memory(php->snap) : php->memory,
+				&ret->pool);
 	return 1;
 }
 

@@ -107,6 +107,13 @@ struct sw_report_managed {
 	const char *role; /* "finalizer" ...; NULL: none */
 };
 
+/** As struct sw_worker_pool. */
+struct sw_report_pool {
+	uint64_t address_avma;
+	const char *name;
+	int64_t threads, most, queued;
+};
+
 /** The object that a thread waits for, as far as it can be told. */
 struct sw_report_wait {
 	const char *kind; /* static: "mutex", "rwlock", "condition", "futex", "timer" ... */
@@ -116,6 +123,8 @@ struct sw_report_wait {
 	const char *target;    /* NULL: unknown */
 	pid_t owner_tid;       /* who holds it; 0: nobody, or unknown */
 	pid_t owner_pid;       /* its process, or the child waited for; 0: nobody, or unknown */
+	const char *
+		owner_name; /* of a virtual thread that no thread runs, who holds it; NULL: nobody, or unknown */
 	const char
 		*trust; /* static: "memory": the owner stood in the lock; "runtime": the runtime's
 				   structures; "syscall": the call's arguments alone ... */
@@ -222,6 +231,7 @@ struct sw_report_thread {
 	const struct sw_report_wait *blocked_on; /* NULL: it does not wait, or nothing is known */
 	const struct sw_report_request *request; /* NULL: none, or nobody asked */
 	const struct sw_report_trace *trace;     /* NULL: it publishes none */
+	const struct sw_report_pool *pool;       /* NULL: no worker of a pool that is known */
 	/* NULL: names that are added later change nothing of its wait. */
 	const struct sw_report_undecided *undecided;
 };
@@ -296,6 +306,8 @@ struct sw_report_event_loop {
 struct sw_report_thread_pool {
 	int64_t working, threads, most, taken_ms;
 	bool waits;
+	const char *name; /* NULL: it has none */
+	int64_t queued;   /* -1: unknown */
 };
 
 /** A runtime that was recognised in the process. */

@@ -193,6 +193,10 @@ static void runtime_object(struct sw_text *text, const struct sw_report_runtime 
 		add_int(&p, "most", r->thread_pool->most);
 		add_bool(&p, "waits", r->thread_pool->waits);
 		add_known(&p, "taken_ms", r->thread_pool->taken_ms);
+		if (r->thread_pool->name != NULL) {
+			add_string(&p, "name", r->thread_pool->name);
+			add_known(&p, "queued", r->thread_pool->queued);
+		}
 		object_end(&p);
 	}
 	object_end(&e);
@@ -371,6 +375,8 @@ static void add_blocked_on(struct element *e, const struct sw_report_wait *wait,
 	add_string(&inner, "target", wait->target);
 	add_known(&inner, "owner_tid", wait->owner_tid > 0 ? wait->owner_tid : -1);
 	add_known(&inner, "owner_pid", wait->owner_pid > 0 ? wait->owner_pid : -1);
+	if (wait->owner_name != NULL)
+		add_string(&inner, "owner_name", wait->owner_name);
 	add_known(&inner, "since_ms", since_ms);
 	add_string(&inner, "trust", wait->trust);
 	object_end(&inner);
@@ -397,6 +403,19 @@ static void add_trace(struct element *e, const struct sw_report_trace *trace)
 	add_string(&inner, "span_id", trace->span_id);
 	add_bool(&inner, "sampled", trace->sampled);
 	add_attributes(&inner, "attributes", trace->attributes, trace->n_attributes);
+	object_end(&inner);
+}
+
+static void add_pool(struct element *e, const struct sw_report_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	struct element inner = object_begin(member(e, "pool"));
+	add_string(&inner, "name", pool->name);
+	add_hex(&inner, "address", pool->address_avma);
+	add_known(&inner, "threads", pool->threads);
+	add_known(&inner, "most", pool->most);
+	add_known(&inner, "queued", pool->queued);
 	object_end(&inner);
 }
 
@@ -522,6 +541,7 @@ void sw_report_json_thread(struct sw_text *text, const struct sw_report_thread *
 	add_blocked_on(&e, t->blocked_on, t->since_ms);
 	add_request(&e, t->request);
 	add_trace(&e, t->trace);
+	add_pool(&e, t->pool);
 	add_undecided(&e, t->undecided);
 	if (t->stop_us >= 0)
 		add_int(&e, "stop_us", t->stop_us);

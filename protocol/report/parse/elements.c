@@ -158,6 +158,8 @@ static void read_thread_pool(struct sw_report_parser *p, void *to)
 		.most = sw_parse_int(p, "most", 0, INT64_MAX),
 		.taken_ms = sw_parse_known(p, "taken_ms", INT64_MAX),
 		.waits = sw_parse_bool(p, "waits"),
+		.name = sw_parse_string_or_null(p, "name"),
+		.queued = sw_parse_known(p, "queued", INT64_MAX),
 	};
 }
 
@@ -294,6 +296,17 @@ static void read_managed(struct sw_report_parser *p, void *to)
 	};
 }
 
+static void read_pool(struct sw_report_parser *p, void *to)
+{
+	*(struct sw_report_pool *) to = (struct sw_report_pool){
+		.name = sw_parse_string(p, "name"),
+		.address_avma = sw_parse_address(p, "address"),
+		.threads = sw_parse_known(p, "threads", INT64_MAX),
+		.most = sw_parse_known(p, "most", INT64_MAX),
+		.queued = sw_parse_known(p, "queued", INT64_MAX),
+	};
+}
+
 static void read_blocked_on(struct sw_report_parser *p, void *to)
 {
 	struct sw_report_wait *wait = to;
@@ -303,6 +316,7 @@ static void read_blocked_on(struct sw_report_parser *p, void *to)
 		.target = sw_parse_string_or_null(p, "target"),
 		.owner_tid = read_pid(p, "owner_tid"),
 		.owner_pid = read_pid(p, "owner_pid"),
+		.owner_name = sw_parse_string_or_null(p, "owner_name"),
 		.trust = sw_parse_word(p, "trust"),
 	};
 	wait->has_address = sw_parse_address_or_null(p, "address", &wait->address_avma);
@@ -525,6 +539,8 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 					       sizeof(struct sw_report_request), read_request};
 	static const struct objects trace = {"trace", "trace", sizeof(struct sw_report_trace),
 					     read_trace};
+	static const struct objects pool = {"pool", "pool", sizeof(struct sw_report_pool),
+					    read_pool};
 	static const struct objects undecided = {"undecided", "undecided",
 						 sizeof(struct sw_report_undecided),
 						 read_undecided};
@@ -548,6 +564,7 @@ void sw_parse_thread(struct sw_report_parser *p, size_t index)
 		.blocked_on = read_object(p, &blocked_on),
 		.request = read_object(p, &request),
 		.trace = read_object(p, &trace),
+		.pool = read_object(p, &pool),
 		.undecided = read_object(p, &undecided),
 	};
 	if (t->captured != (t->stack >= 0))

@@ -151,7 +151,8 @@ static void put_collections(struct sw_text_writer *w)
 	put_collectors(w);
 }
 
-/* Workers of one pool: by what it is, and by the names of its threads but for the number. */
+/* Workers of one pool: by its object, where that is known, else by what it is, and by the names of its threads but for the
+ * number. */
 struct pool {
 	const char *kind;
 	const struct sw_report_thread *first; /* that has work */
@@ -171,14 +172,20 @@ static bool same_name(const char *a, const char *b)
 	return x.begin == y.begin && memcmp(a, b, x.begin) == 0;
 }
 
+/* Whether both are of one pool, as far as that is known. */
+static bool same_pool(const struct sw_report_thread *a, const struct sw_report_thread *b)
+{
+	if (a->pool != NULL && b->pool != NULL)
+		return a->pool->address_avma == b->pool->address_avma;
+	return same_name(sw_report_thread_name(a), sw_report_thread_name(b));
+}
+
 /* A worker that has no work does not tell its pool everywhere: a thread of the same name may be one. */
 static void count_idle(const struct sw_report *r, struct pool *pool)
 {
-	const char *name = sw_report_thread_name(pool->first);
 	for (size_t i = 0; i < r->n_threads; i++) {
 		const struct sw_report_thread *t = &r->threads[i];
-		pool->n_idle += same_name(sw_report_thread_name(t), name) &&
-				sw_works_for_pool(r, t) == NULL &&
+		pool->n_idle += same_pool(t, pool->first) && sw_works_for_pool(r, t) == NULL &&
 				sw_may_be_worker(r, t, pool->kind);
 	}
 }
@@ -187,8 +194,7 @@ static bool is_in_pool(const struct sw_report *r, const struct sw_report_thread 
 		       const struct pool *pool)
 {
 	const char *kind = sw_works_for_pool(r, t);
-	return kind != NULL && strcmp(kind, pool->kind) == 0 &&
-	       same_name(sw_report_thread_name(t), sw_report_thread_name(pool->first));
+	return kind != NULL && strcmp(kind, pool->kind) == 0 && same_pool(t, pool->first);
 }
 
 /* The function that most threads of the pool are in, among the first that are met; n is 0: none is known. */
@@ -241,18 +247,36 @@ static void put_dotnet_pool(struct sw_text_writer *w, const struct pool *pool)
 	sw_put(w, "; work waits in its queue, from which none was taken for %s", since);
 }
 
+/* "; it may have no more; 7 items of work wait in its queue" */
+static void put_known_pool(struct sw_text_writer *w, const struct sw_report_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	if (pool->most > 0 && pool->threads >= pool->most)
+		sw_put(w, "; it may have no more");
+	if (pool->queued > 0)
+		sw_put(w, "; %" PRId64 " item%s of work wait%s in its queue", pool->queued,
+		       pool->queued == 1 ? "" : "s", pool->queued == 1 ? "s" : "");
+}
+
 /*
- * That all threads of a pool that are there have work is no fault: pools make more threads on demand, and how many a pool
- * may have is not read.
+ * That all threads of a pool that are there have work is no fault: pools make more threads on demand. How many a pool may
+ * have, and what waits in its queue, is not known of all of them.
  */
 static void put_pool(struct sw_text_writer *w, const struct pool *pool)
 {
 	struct place usual = usual_place(w->report, pool);
-	sw_put(w, "%zu of %zu threads of %s are at work", pool->n, pool->n, pool->kind);
+	if (pool->n == 1) {
+		sw_put(w, "The only thread of %s is at work", pool->kind);
+		put_where(w, pool->first);
+	} else {
+		sw_put(w, "%zu of %zu threads of %s are at work", pool->n, pool->n, pool->kind);
+	}
 	if (usual.n > 1) {
 		sw_put(w, usual.n == pool->n ? ", all" : ", %zu of them", usual.n);
 		put_where(w, usual.first);
 	}
+	put_known_pool(w, pool->first->pool);
 	put_dotnet_pool(w, pool);
 	/* A queue of its own is not read: what the loop waits for is in it, too. */
 	const struct sw_report_event_loop *loop = known_loop(w->report);
@@ -261,7 +285,7 @@ static void put_pool(struct sw_text_writer *w, const struct pool *pool)
 	sw_put(w, "\n");
 }
 
-/* Pools of which no thread waits for work, and some thread waits for something else. */
+/* Pools of which no thread waits for work, while work waits, or some thread waits for something else. */
 static void put_pools(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
@@ -273,9 +297,7 @@ static void put_pools(struct sw_text_writer *w)
 		size_t k = 0;
 		if (kind == NULL)
 			continue;
-		while (k < n && (strcmp(pools[k].kind, kind) != 0 ||
-				 !same_name(sw_report_thread_name(pools[k].first),
-					    sw_report_thread_name(t))))
+		while (k < n && (strcmp(pools[k].kind, kind) != 0 || !same_pool(pools[k].first, t)))
 			k++;
 		if (k == POOLS_SHOWN)
 			continue; /* the stacks have it */
@@ -286,9 +308,34 @@ static void put_pools(struct sw_text_writer *w)
 	}
 	for (size_t k = 0; k < n; k++) {
 		count_idle(r, &pools[k]);
-		if (pools[k].n >= POOL_MIN && pools[k].n_idle == 0 &&
-		    pools[k].n_running < pools[k].n)
+		const struct sw_report_pool *known = pools[k].first->pool;
+		bool waits = known != NULL && known->queued > 0;
+		if ((pools[k].n >= POOL_MIN || waits) && pools[k].n_idle == 0 &&
+		    (pools[k].n_running < pools[k].n || waits))
 			put_pool(w, &pools[k]);
+	}
+}
+
+/* "16 of 16 workers of php-fpm's pool www are at work; it may have no more; 214 connections wait to be accepted" */
+static void put_fpm(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	for (size_t i = 0; i < r->process.n_runtimes; i++) {
+		const struct sw_report_thread_pool *pool = r->process.runtimes[i].thread_pool;
+		if (pool == NULL || pool->name == NULL || pool->threads == 0 ||
+		    pool->working < pool->threads ||
+		    (pool->threads < pool->most && pool->queued <= 0))
+			continue;
+		sw_put(w, "%" PRId64 " of %" PRId64 " workers of php-fpm's pool ", pool->working,
+		       pool->threads);
+		sw_put_foreign(w, pool->name);
+		sw_put(w, " are at work");
+		if (pool->threads >= pool->most)
+			sw_put(w, "; it may have no more");
+		if (pool->queued > 0)
+			sw_put(w, "; %" PRId64 " connection%s to be accepted", pool->queued,
+			       pool->queued == 1 ? " waits" : "s wait");
+		sw_put(w, "\n");
 	}
 }
 
@@ -377,5 +424,6 @@ void sw_text_whole(struct sw_text_writer *w)
 		return; /* not all are here, or they were, then */
 	put_collections(w);
 	put_pools(w);
+	put_fpm(w);
 	put_loops(w);
 }

@@ -238,6 +238,16 @@ bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memo
 	       sw_cpython_dict_get(at, memory, dict, name, ret_avma);
 }
 
+bool sw_cpython_small_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			  uint32_t *ret)
+{
+	uint64_t head, one = at->layout.minor >= 12 ? 1 << 3 : 1;
+	avma += at->layout.head_more;
+	return sw_memory_u64(memory, avma + INT_TAG, &head) && head == one &&
+	       sw_memory_read(memory, avma + INT_DIGITS, ret, sizeof(*ret)) &&
+	       *ret >> INT_DIGIT_BITS == 0;
+}
+
 bool sw_cpython_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 		    uint64_t *ret)
 {

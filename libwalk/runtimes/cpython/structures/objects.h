@@ -38,7 +38,11 @@ bool sw_cpython_global_get(const struct sw_cpython_at *at, struct sw_memory memo
 			   uint64_t interp_avma, const char *module, const char *name,
 			   uint64_t *ret_avma);
 
-/* An int that is not negative and below 2^60. */
+/* An int above 0 and below 2^30. */
+bool sw_cpython_small_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			  uint32_t *ret);
+
+/* An int that is not below 2^30, and below 2^60. */
 bool sw_cpython_int(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 		    uint64_t *ret);
 

@@ -150,6 +150,7 @@ static const struct row fields[] = {
 	{"ClassLoaderData", "_klasses", AT(loader_classes), false},
 	{"Klass", "_java_mirror", AT(klass_mirror), false},
 	{"Klass", "_next_link", AT(klass_next), false},
+	{"Klass", "_layout_helper", AT(klass_layout), false},
 	{"InstanceKlass", "_init_state", AT(klass_init_state), false},
 	{"InstanceKlass", "_init_thread", AT(klass_init_thread), false},
 	{"ObjectMonitor", "_owner", AT(monitor_owner), false},

@@ -41,7 +41,7 @@ struct sw_hotspot_layout {
 	int64_t queue_buffer, queue_end, codelet_size, codelet_description;
 	int64_t thread_pending, thread_waiting, thread_owner_id, thread_lock_stack;
 	int64_t lock_stack_top, lock_stack_base, heap_gc_active;
-	int64_t loader_object, loader_next, loader_classes, klass_mirror, klass_next;
+	int64_t loader_object, loader_next, loader_classes, klass_mirror, klass_next, klass_layout;
 	int64_t klass_init_state, klass_init_thread;
 	int64_t monitor_owner, monitor_object, monitor_stack_locker;
 	/* Sizes. */

@@ -123,7 +123,7 @@ uint64_t sw_hotspot_class_named(const struct sw_hotspot *h, uint64_t klass, cons
 {
 	for (size_t i = 0; i < SW_HOTSPOT_SUPERS_MAX && klass != 0 && klass % 8 == 0; i++) {
 		uint64_t symbol;
-		char text[64];
+		char text[96];
 		if (sw_hotspot_u64(h->memory, klass, h->at.klass_name, &symbol) &&
 		    sw_hotspot_symbol_read(h, symbol, text, sizeof(text)) &&
 		    strcmp(text, name) == 0)

@@ -157,6 +157,11 @@ struct sw_hotspot {
 	struct sw_memory instant;       /* what was copied in the window; no ops: the snapshot's */
 	struct sw_hotspot_locks *locks; /* the arena's; NULL: not asked for yet, or unknown */
 	bool locks_tried;
+	struct sw_hotspot_pools *pools;  /* the arena's; NULL: not asked for yet */
+	struct sw_map64 pool_kinds;      /* of pools.c: class -> which one of the library's it is */
+	struct sw_map64 pool_rows;       /* likewise: JavaThread -> 1 + its number */
+	struct sw_hotspot_owner *owners; /* the arena's: virtual threads that others wait for */
+	size_t n_owners;
 	bool owners_colored; /* an owner stands only on a stack whose pointers may be old ones: ZGC */
 	bool locks_too_many; /* JavaThreads for what they wait for to be told */
 	const struct sw_hotspot_virtual_plan *window; /* borrowed; NULL: nothing was copied */

@@ -51,13 +51,11 @@ void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objec
 	}
 }
 
-bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
-			     enum sw_hotspot_header header, struct sw_memory m, uint64_t object,
-			     uint64_t *ret)
+bool sw_hotspot_object_class(const struct sw_hotspot_objects *o, enum sw_hotspot_header header,
+			     struct sw_memory m, uint64_t object, uint64_t *ret)
 {
 	uint32_t narrow;
 	uint64_t mark;
-	(void) h;
 	switch (header) {
 	case SW_HOTSPOT_HEADER_WIDE: return sw_hotspot_u64(m, object, KLASS_OFF, ret);
 	case SW_HOTSPOT_HEADER_NARROW:
@@ -73,6 +71,15 @@ bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot
 	case SW_HOTSPOT_HEADER_UNKNOWN: break;
 	}
 	return false;
+}
+
+uint64_t sw_hotspot_class_of(const struct sw_hotspot_objects *o, struct sw_memory m, uint64_t avma)
+{
+	enum { MARK_MASK = 3, MARK_MOVED = 3 }; /* markWord::marked_value */
+	uint64_t mark, klass;
+	bool is_there =
+		avma != 0 && sw_memory_u64(m, avma, &mark) && (mark & MARK_MASK) != MARK_MOVED;
+	return is_there && sw_hotspot_object_class(o, o->header, m, avma, &klass) ? klass : 0;
 }
 
 bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
@@ -105,6 +112,16 @@ bool sw_hotspot_array_read(const struct sw_hotspot *h, const struct sw_hotspot_o
 	if (o->header == SW_HOTSPOT_HEADER_WIDE && h->version < 23)
 		*ret_data += 4; /* JDK-8139457: the gap is used since 23 */
 	return sw_hotspot_u32(m, object, length, ret_length);
+}
+
+bool sw_hotspot_pointer_current(const struct sw_hotspot_objects *o, uint64_t good_mask,
+				struct sw_memory m, uint64_t avma, uint64_t *ret)
+{
+	uint64_t word;
+	if (o->colored && (!sw_memory_u64(m, avma, &word) ||
+			   (word != 0 && !sw_hotspot_is_current(o, word, good_mask))))
+		return false;
+	return sw_hotspot_pointer_read(o, o->pointers, m, avma, ret) && *ret % 8 == 0;
 }
 
 void sw_hotspot_collector_read(const struct sw_hotspot_layout *at, uint64_t bias,

@@ -35,9 +35,11 @@ struct sw_hotspot_objects {
 void sw_hotspot_objects_init(const struct sw_hotspot *h, struct sw_hotspot_objects *ret);
 
 /* The class of an object, by a header of this kind. */
-bool sw_hotspot_object_class(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
-			     enum sw_hotspot_header header, struct sw_memory m, uint64_t object,
-			     uint64_t *ret);
+bool sw_hotspot_object_class(const struct sw_hotspot_objects *o, enum sw_hotspot_header header,
+			     struct sw_memory m, uint64_t object, uint64_t *ret);
+
+/* The class of an object that no collector has moved; 0: unknown. */
+uint64_t sw_hotspot_class_of(const struct sw_hotspot_objects *o, struct sw_memory m, uint64_t avma);
 
 /* The object that a field of that many bytes leads to, 0 for null. */
 bool sw_hotspot_pointer_read(const struct sw_hotspot_objects *o, enum sw_hotspot_pointers pointers,
@@ -77,6 +79,10 @@ static inline bool sw_hotspot_is_current(const struct sw_hotspot_objects *o, uin
 	return o->with_shift ? good_mask != 0 && ((word ^ good_mask) & mask) == 0
 			     : (word & good_mask) != 0;
 }
+
+/* The object that a field leads to, 0 for null. False: it cannot be read, or may be an old pointer. */
+bool sw_hotspot_pointer_current(const struct sw_hotspot_objects *o, uint64_t good_mask,
+				struct sw_memory m, uint64_t avma, uint64_t *ret);
 
 /* The work of the collector on objects. */
 struct sw_hotspot_collector {

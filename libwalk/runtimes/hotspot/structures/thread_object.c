@@ -40,8 +40,7 @@ static bool header_find(const struct sw_hotspot *h, struct sw_hotspot_thread_lay
 							 SW_HOTSPOT_HEADER_COMPACT};
 	for (size_t i = 0; i < 3; i++) {
 		uint64_t klass;
-		if (sw_hotspot_object_class(h, &l->objects, headers[i], h->memory, object,
-					    &klass) &&
+		if (sw_hotspot_object_class(&l->objects, headers[i], h->memory, object, &klass) &&
 		    (*ret_klass = sw_hotspot_class_named(h, klass, "java/lang/Thread")) != 0) {
 			l->objects.header = headers[i];
 			return true;
@@ -61,8 +60,8 @@ static bool pointers_find(const struct sw_hotspot *h, struct sw_hotspot_thread_l
 		uint64_t klass;
 		if (sw_hotspot_pointer_read(&l->objects, kinds[i], h->memory, avma, ret_object) &&
 		    *ret_object != 0 &&
-		    sw_hotspot_object_class(h, &l->objects, l->objects.header, h->memory,
-					    *ret_object, &klass) &&
+		    sw_hotspot_object_class(&l->objects, l->objects.header, h->memory, *ret_object,
+					    &klass) &&
 		    (*ret_klass = sw_hotspot_class_named(h, klass, name)) != 0) {
 			l->objects.pointers = kinds[i];
 			return true;
@@ -111,7 +110,7 @@ static bool layout_find(const struct sw_hotspot *h, uint64_t object,
 	if (l->holder != SW_HOTSPOT_NONE &&
 	    sw_hotspot_pointer_read(&l->objects, l->objects.pointers, h->memory,
 				    object + (uint64_t) l->holder, &holder) &&
-	    sw_hotspot_object_class(h, &l->objects, l->objects.header, h->memory, holder,
+	    sw_hotspot_object_class(&l->objects, l->objects.header, h->memory, holder,
 				    &holder_klass)) {
 		sw_hotspot_fields_find(h, holder_klass, held, 2);
 		l->holder_daemon = held[0].offset;
@@ -146,7 +145,7 @@ static bool is_carrier(const struct sw_hotspot *h, const struct sw_hotspot_threa
 	struct sw_hotspot_field field = {"carrierThread", "Ljava/lang/Thread;", 0};
 	uint64_t object, klass, on, eetop;
 	if (!referred(h, o, m, thread_avma, h->at.thread_virtual, &object) ||
-	    object == own_object || !sw_hotspot_object_class(h, o, o->header, m, object, &klass) ||
+	    object == own_object || !sw_hotspot_object_class(o, o->header, m, object, &klass) ||
 	    (klass = sw_hotspot_class_named(h, klass, "java/lang/VirtualThread")) == 0)
 		return false;
 	sw_hotspot_fields_find(h, klass, &field, 1);
@@ -165,7 +164,7 @@ static enum sw_hotspot_carrier carrier_read(const struct sw_hotspot *h,
 	if (is_carrier(h, l, m, thread_avma, own_object))
 		return SW_HOTSPOT_CARRIER_BUSY;
 	return h->version >= 20 &&
-			       sw_hotspot_object_class(h, &l->objects, l->objects.header, m,
+			       sw_hotspot_object_class(&l->objects, l->objects.header, m,
 						       own_object, &klass) &&
 			       sw_hotspot_class_named(h, klass,
 						      "jdk/internal/misc/CarrierThread") != 0
@@ -202,7 +201,7 @@ static bool name_read(const struct sw_hotspot *h, const struct sw_hotspot_thread
 	uint64_t klass, data;
 	r->coder = 1;
 	if (!sw_hotspot_pointer_read(o, o->pointers, m, r->thread + (uint64_t) l->name, &r->name) ||
-	    r->name == 0 || !sw_hotspot_object_class(h, o, o->header, m, r->name, &klass) ||
+	    r->name == 0 || !sw_hotspot_object_class(o, o->header, m, r->name, &klass) ||
 	    klass != l->string_klass ||
 	    !sw_hotspot_pointer_read(o, o->pointers, m, r->name + (uint64_t) l->value, &r->value) ||
 	    r->value == 0 ||
@@ -240,6 +239,16 @@ static void name_convert(const struct reading *r, char *ret, size_t size)
 	ret[n] = '\0';
 }
 
+bool sw_hotspot_thread_name_of(const struct sw_hotspot *h, const struct sw_hotspot_thread_layout *l,
+			       struct sw_memory m, uint64_t object, char ret[static 128])
+{
+	struct reading r = {.thread = object};
+	if (!name_read(h, l, m, &r))
+		return false;
+	name_convert(&r, ret, sizeof(((struct sw_hotspot_thread_object *) NULL)->name));
+	return true;
+}
+
 static bool is_name_of(const char *name, const char *comm)
 {
 	enum { CUT = 15, HEAD = 7, TAIL = 6 };
@@ -248,6 +257,12 @@ static bool is_name_of(const char *name, const char *comm)
 		return true;
 	return n > CUT && strncmp(name, comm, HEAD) == 0 && strncmp(comm + HEAD, "..", 2) == 0 &&
 	       strcmp(comm + HEAD + 2, name + n - TAIL) == 0;
+}
+
+bool sw_hotspot_thread_object_find(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+				   struct sw_memory m, uint64_t thread_avma, uint64_t *ret)
+{
+	return referred(h, o, m, thread_avma, h->at.thread_object, ret);
 }
 
 bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_avma,

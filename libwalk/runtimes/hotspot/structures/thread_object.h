@@ -25,6 +25,14 @@ const struct sw_hotspot_thread_layout *sw_hotspot_thread_layout(struct sw_hotspo
 bool sw_hotspot_thread_layout_find(const struct sw_hotspot *h, uint64_t thread_avma,
 				   struct sw_hotspot_thread_layout *layout);
 
+/* The java.lang.Thread of a JavaThread, in that memory. */
+bool sw_hotspot_thread_object_find(const struct sw_hotspot *h, const struct sw_hotspot_objects *o,
+				   struct sw_memory m, uint64_t thread_avma, uint64_t *ret);
+
+/* The name of a java.lang.Thread, as UTF-8; ret: as large as sw_hotspot_thread_object.name. */
+bool sw_hotspot_thread_name_of(const struct sw_hotspot *h, const struct sw_hotspot_thread_layout *l,
+			       struct sw_memory m, uint64_t object, char ret[static 128]);
+
 enum sw_hotspot_carrier {
 	SW_HOTSPOT_CARRIER_NONE,
 	SW_HOTSPOT_CARRIER_IDLE, /* of the scheduler of virtual threads; none is mounted on it */

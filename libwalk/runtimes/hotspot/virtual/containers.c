@@ -25,30 +25,13 @@ enum {
 
 bool sw_hotspot_heap_pointer(const struct sw_hotspot_heap_reader *r, uint64_t avma, uint64_t *ret)
 {
-	const struct sw_hotspot_objects *o = &r->jdk->objects;
-	uint64_t word;
-	if (o->colored && (!sw_memory_u64(r->memory, avma, &word) ||
-			   (word != 0 && !sw_hotspot_is_current(o, word, r->good_mask))))
-		return false;
-	return sw_hotspot_pointer_read(o, o->pointers, r->memory, avma, ret) && *ret % 8 == 0;
-}
-
-static uint64_t class_of(const struct sw_hotspot_heap_reader *r, uint64_t object)
-{
-	const struct sw_hotspot_objects *o = &r->jdk->objects;
-	enum { MARK_MASK = 3, MARK_MOVED = 3 }; /* markWord::marked_value */
-	uint64_t mark, klass;
-	if (object == 0 || !sw_memory_u64(r->memory, object, &mark) ||
-	    (mark & MARK_MASK) == MARK_MOVED ||
-	    !sw_hotspot_object_class(NULL, o, o->header, r->memory, object, &klass))
-		return 0;
-	return klass;
+	return sw_hotspot_pointer_current(&r->jdk->objects, r->good_mask, r->memory, avma, ret);
 }
 
 bool sw_hotspot_heap_is(const struct sw_hotspot_heap_reader *r, uint64_t object,
 			enum sw_hotspot_jdk_class klass)
 {
-	uint64_t is = class_of(r, object);
+	uint64_t is = sw_hotspot_class_of(&r->jdk->objects, r->memory, object);
 	return is != 0 && is == r->jdk->klass[klass];
 }
 
@@ -68,7 +51,8 @@ static bool static_read(const struct sw_hotspot_heap_reader *r, enum sw_hotspot_
 	    word == 0 || !sw_hotspot_is_current(o, word, r->good_mask))
 		return false;
 	mirror = sw_hotspot_handle_decode(o, word);
-	return class_of(r, mirror) != 0 && sw_hotspot_heap_pointer(r, field(r, mirror, which), ret);
+	return sw_hotspot_class_of(&r->jdk->objects, r->memory, mirror) != 0 &&
+	       sw_hotspot_heap_pointer(r, field(r, mirror, which), ret);
 }
 
 /* An array of pointers: its length, and where the first one is; each has *ret_step bytes. */
@@ -83,7 +67,7 @@ static bool array_read(const struct sw_hotspot_heap_reader *r, uint64_t array, u
 	*ret_data = array + length + 4;
 	if (*ret_step == 8 || (o->header == SW_HOTSPOT_HEADER_WIDE && !r->jdk->packed_arrays))
 		*ret_data = (*ret_data + 7) & -UINT64_C(8);
-	return class_of(r, array) != 0 &&
+	return sw_hotspot_class_of(&r->jdk->objects, r->memory, array) != 0 &&
 	       sw_memory_read(r->memory, array + length, ret_length, sizeof(*ret_length));
 }
 
@@ -145,7 +129,7 @@ static bool bin_each(const struct sw_hotspot_heap_reader *r, uint64_t node, sw_h
 	    !sw_hotspot_heap_pointer(r, field(r, node, SW_HOTSPOT_JDK_BIN_FIRST_OFF), &node))
 		return false;
 	for (size_t i = 0; i < BIN_MAX && node != 0; i++) {
-		uint64_t key, klass = class_of(r, node);
+		uint64_t key, klass = sw_hotspot_class_of(&r->jdk->objects, r->memory, node);
 		if (!step(r) || klass == 0 ||
 		    (klass != jdk->klass[SW_HOTSPOT_JDK_NODE] &&
 		     klass != jdk->klass[SW_HOTSPOT_JDK_TREE_NODE]))
@@ -230,7 +214,7 @@ static bool container_take(void *arg, uint64_t reference)
 		return executor_take(s, object);
 	if (!sw_hotspot_heap_is(r, object, SW_HOTSPOT_JDK_SHARED)) {
 		s->others = true;
-		return class_of(r, object) != 0;
+		return sw_hotspot_class_of(&r->jdk->objects, r->memory, object) != 0;
 	}
 	if (!sw_hotspot_heap_pointer(r, field(r, object, SW_HOTSPOT_JDK_SHARED_THREADS_OFF), &set))
 		return false;

@@ -97,6 +97,8 @@ TEST(test_waits)
 	threads[0].blocked_on = &wait;
 	threads[0].request = &request;
 	threads[0].trace = &trace;
+	static const struct sw_report_pool pool = {0x7f10, "ThreadPoolExecutor", 4, -1, 214};
+	threads[0].pool = &pool;
 	threads[1].blocked_on = &lock;
 	waiting.threads = threads;
 	waiting.process.crash = &crash;
@@ -140,6 +142,10 @@ TEST(test_waits)
 	assert_string_equal(report->threads[0].trace->span_id, "00f067aa0ba902b7");
 	assert_string_equal(report->threads[0].trace->attributes[0].value, "/order");
 	assert_null(report->threads[1].trace);
+	assert_int_equal(report->threads[0].pool->address_avma, 0x7f10);
+	assert_int_equal(report->threads[0].pool->most, -1);
+	assert_int_equal(report->threads[0].pool->queued, 214);
+	assert_null(report->threads[1].pool);
 	assert_true(report->threads[1].blocked_on->has_address);
 	assert_string_equal(report->process.crash->access, "write");
 	assert_int_equal(report->process.crash->sender_uid, -1);

@@ -265,6 +265,85 @@ TEST(test_dotnet_pool)
 	}
 }
 
+/* php-fpm counts its workers, which are processes. */
+TEST(test_fpm)
+{
+	static const char *const busy[FRAMES] = {"C poll", "load"};
+	static const struct {
+		struct sw_report_thread_pool pool;
+		const char *wanted;
+	} cases[] = {
+		{{.working = 2, .threads = 3, .most = 3, .queued = 9}, ""},
+		{{.working = 0, .threads = 0, .most = 3, .queued = 9}, ""}, /* not counted yet */
+		{{.working = 3, .threads = 3, .most = 5}, ""}, /* it makes more on demand */
+		{{.working = 3, .threads = 3, .most = 5, .queued = -1}, ""},
+		{{.working = 3, .threads = 3, .most = 5, .queued = 1},
+		 "3 of 3 workers of php-fpm's pool www are at work; 1 connection waits to be "
+		 "accepted\n"},
+		{{.working = 3, .threads = 3, .most = 3, .queued = 214},
+		 "3 of 3 workers of php-fpm's pool www are at work; it may have no more; 214 "
+		 "connections wait to be accepted\n"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_report_thread_pool pool = cases[i].pool;
+		struct world w;
+		make(&w, "php");
+		pool.name = "www";
+		w.runtime.thread_pool = &pool;
+		(void) add(&w, "php-fpm8.2", 'S', "php", busy);
+		assert_whole(&w, cases[i].wanted);
+	}
+}
+
+/* The pool's object says how many threads there may be, what waits for them, and which threads are its own. */
+TEST(test_known_pools)
+{
+	static const char *const busy[FRAMES] = {"C futex", "shop.A", "_worker"},
+				 *const idle[FRAMES] = {"C futex", "_worker"};
+	static const char at_work[] =
+		"2 of 2 threads of the Python thread pool are at work, all in shop.A app:4";
+	struct sw_report_pool pool = {0x10, "ThreadPoolExecutor", 2, 3, 0},
+			      other = {0x20, "ThreadPoolExecutor", 2, 2, 0};
+	static const struct {
+		int64_t most, queued;
+		char state;
+		const char *wanted;
+	} cases[] = {
+		{3, 0, 'S', ""},
+		{3, -1, 'S', ""},
+		{-1, 0, 'S', ""},
+		{2, 0, 'S', "; it may have no more"},
+		{2, 1, 'S', "; it may have no more; 1 item of work waits in its queue"},
+		{3, 214, 'S', "; 214 items of work wait in its queue"},
+		{3, 2, 'R', "; 2 items of work wait in its queue"}, /* also where all run */
+	};
+	char wanted[512];
+	struct world w;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		make(&w, "cpython");
+		pool.most = cases[i].most;
+		pool.queued = cases[i].queued;
+		add(&w, "a-1", cases[i].state, "cpython", busy)->pool = &pool;
+		add(&w, "a-2", cases[i].state, "cpython", busy)->pool = &pool;
+		(void) snprintf(wanted, sizeof(wanted), "%s%s\n", at_work, cases[i].wanted);
+		assert_whole(&w, wanted);
+	}
+	/* Threads of one name, of two pools. */
+	pool = (struct sw_report_pool){0x10, "ThreadPoolExecutor", 2, 2, 5};
+	add(&w, "a-3", 'S', "cpython", busy)->pool = &other;
+	add(&w, "a-4", 'S', "cpython", idle)->pool = &other;
+	(void) snprintf(wanted, sizeof(wanted),
+			"%s; it may have no more; 5 items of work wait in its queue\n", at_work);
+	assert_whole(&w, wanted);
+	/* Threads of another name are of the pool, too. */
+	w.threads[3].pool = &pool;
+	assert_whole(&w, "");
+	make(&w, "cpython");
+	add(&w, "a-1", 'S', "cpython", busy)->pool = &pool;
+	assert_whole(&w, "The only thread of the Python thread pool is at work in shop.A app:4; it "
+			 "may have no more; 5 items of work wait in its queue\n");
+}
+
 /* The place that most threads are in is told, not that of the first one. */
 TEST(test_places)
 {
