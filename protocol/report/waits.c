@@ -417,6 +417,7 @@ static bool runtime_fill(struct sw_report_builder *b, const struct sw_runtime_wa
 				       .fd = -1,
 				       .target = sw_report_copy_known(b, from->target),
 				       .owner_tid = from->owner_tid,
+				       .owner_name = sw_report_copy_known(b, from->owner_name),
 				       .trust = from->trust != NULL ? from->trust : "runtime"};
 	runtime_prove(sw_stack_of(b->report, thread), ret);
 	if (ret->owner_tid != 0)

@@ -16,6 +16,7 @@
 #include "runtimes/hotspot/pools.h"
 #include "runtimes/hotspot/step.h"
 #include "runtimes/hotspot/threads.h"
+#include "runtimes/hotspot/virtual/chunk.h"
 
 #include <string.h>
 
@@ -58,14 +59,29 @@ static void counters_look_at(const uint8_t *data, size_t size)
 	sw_hotspot_counters_read((struct sw_bytes){all, sizeof(prologue) + size}, &collecting);
 }
 
-/* Pools of threads. */
+static bool frame_count(void *arg, uint64_t pc, uint64_t method_avma, uint64_t bcp_avma)
+{
+	size_t *n = arg;
+	(void) pc;
+	(void) method_avma;
+	(void) bcp_avma;
+	return ++*n > 0;
+}
+
+/* Pools of threads, and frames of virtual threads. */
 static void objects_look_at(struct hotspot_world *w)
 {
 	struct sw_worker_pool pool;
+	size_t n = 0;
 	for (size_t i = 0; i < 2; i++)
 		if (sw_hotspot_pool_read(&w->h, &w->threads[i], &pool) &&
 		    (pool.queued < -1 || pool.threads < 0))
 			__builtin_trap();
+	const struct sw_hotspot_thread_layout *layout =
+		sw_hotspot_thread_layout(&w->h, WORLD_THREAD);
+	if (layout != NULL)
+		(void) sw_hotspot_chunk_frames(&w->h, layout, w->h.memory, WORLD_VIRTUAL,
+					       frame_count, &n);
 	if (w->fake.reads > READS_MAX)
 		__builtin_trap();
 	w->fake.reads = 0;
@@ -81,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct sw_thread_info note;
 	struct sw_runtime_wait wait;
 	hotspot_world_init(&w);
-	(void) hotspot_world_interpreter(&w, entry, sizeof(entry));
+	uint64_t interpreter = hotspot_world_interpreter(&w, entry, sizeof(entry));
 	hotspot_world_locks(&w);
 	hotspot_world_u64(&w, WORLD_THREAD + 32, WORLD_MONITOR);
 	hotspot_world_u32(&w, WORLD_OTHER_OBJECT + 32, WORLD_SYNC);
@@ -93,6 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (size % 4 == 0)
 		hotspot_world_pool(&w);
+	if (size % 4 == 2)
+		hotspot_world_chunk(&w, interpreter);
 	lay_over(w.data, sizeof(w.data), data, size);
 	objects_look_at(&w);
 	(void) sw_hotspot_thread_note(&w.h, &thread, &note);

@@ -133,6 +133,46 @@ def check_turns(tap, version, home, mode):
         tap.check(in_chain * 150 >= len(stacks), f"{version} {mode}: met in the chain", in_chain)
 
 
+def chain_of(report, name):
+    """The program's functions in the stack of a virtual thread; None: it is not there."""
+    for stack in report["stacks"]:
+        if any(task["name"].startswith(name) for task in stack.get("tasks", [])):
+            return [frame["function"] for frame in stack["frames"] if (frame["function"] or "").startswith("Unmounted.")]
+    return None
+
+
+def check_owners(tap, version, home, mode, options=()):
+    """Virtual threads that no thread carries have locks: threads that wait say whose, and their stacks are there."""
+    named = f"{version} {mode}{' '.join(('', *options))}: unmounted"
+    monitors = int(version) >= 24  # before, a thread carries who has a monitor
+    with Program(os.path.join(home, "bin", "java"), "-Xmx256m", *SCHEDULER, *MODES[mode], *options, "-cp", CLASSES,
+                 "Unmounted") as java:
+        said = {name: (kind, owner) for _, name, kind, owner in java.lines if monitors or kind != "java_monitor"}
+
+        def told():
+            report = patient_dump(java.pid)
+            waits = {t["managed"]["name"]: t.get("blocked_on") or {} for t in report["threads"] if t.get("managed")}
+            got = {}
+            for name in said:
+                owner = re.fullmatch(r"(?:(.+) \()?#\d+\)?", waits.get(name, {}).get("owner_name", ""))
+                got[name] = (waits.get(name, {}).get("kind"), (owner[1] or "-") if owner else None)
+            return got, report
+        try:
+            wait_until(lambda: told()[0] == said, "all to wait")
+        except Exception:  # noqa: BLE001 - what differs is said below
+            pass
+        got, report = told()
+        tap.equal(got, said, f"{named}: who has the locks")
+        tap.equal((chain_of(report, "orders (") or [])[:6], ["Unmounted.hold", *["Unmounted.middle"] * 4, "Unmounted.outer"],
+                  f"{named}: the stack of one")
+        if monitors:
+            tap.equal((chain_of(report, "stock (") or [])[:3], ["Unmounted.hold", "Unmounted.middle", "Unmounted.enter"],
+                      f"{named}: the stack of one that has a monitor")
+        text = snapwalk(java.pid, *PATIENT).stdout
+        tap.check(re.search(r"\n2 threads wait for the virtual thread orders \(#\d+\), which no thread runs\n", text),
+                  f"{named}: text says it first", text[:1500])
+
+
 def main():
     tap = Tap()
     found = {version: home for version, home in machines().items() if int(version) >= 21}
@@ -146,6 +186,11 @@ def main():
                 tap.guard(check_kinds, version, home, mode)
         tap.guard(check_kinds, version, home, "default", ("-Djdk.trackAllThreads=false",))
         tap.guard(check_kinds, version, home, "default", ("-XX:-UseCompressedOops",))
+        for mode in ("default", "-Xint", "Serial", "Parallel"):
+            if has_mode(home, mode):
+                tap.guard(check_owners, version, home, mode)
+        for options in (("-Xcomp",), ("-XX:-UseCompressedOops",)):
+            tap.guard(check_owners, version, home, "default", options)
         for mode in ("default", "ZGC"):
             tap.guard(check_churn, version, home, mode)
         for mode in ("default", "-Xint", "C1", "C2"):

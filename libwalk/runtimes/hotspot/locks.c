@@ -29,6 +29,8 @@
 #include "runtimes/hotspot/classes.h"
 #include "runtimes/hotspot/structures/fields.h"
 #include "runtimes/hotspot/locks_window.h"
+#include "runtimes/hotspot/now.h"
+#include "runtimes/hotspot/owners.h"
 #include "runtimes/hotspot/structures/method.h"
 #include "runtimes/hotspot/published/thread_list.h"
 #include "runtimes/hotspot/threads.h"
@@ -42,6 +44,7 @@ enum {
 	OWNER_ANONYMOUS = 1,
 	OWNER_ID_MIN = 3, /* smaller ones are marks */
 	STATUS_BLOCKED = 0x400,
+	VIRTUAL_VERSION = 21, /* that has virtual threads */
 };
 
 /* A JavaThread at the instant of the window. */
@@ -298,6 +301,23 @@ static const struct sw_hotspot_lock_thread *monitor_owner(struct sw_hotspot *h,
 	return thread_on_stack(l, owner);
 }
 
+/* A monitor that a virtual thread has which no thread carries: by the id that is its owner, and still is when its name has
+ * been read. */
+static void monitor_owner_unmounted(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
+				    uint64_t monitor, struct sw_runtime_wait *ret)
+{
+	uint64_t owner, now, object;
+	if (h->at.thread_owner_id == SW_HOTSPOT_NONE || l->objects_move || !sw_hotspot_has_now(h) ||
+	    !sw_hotspot_u64(l->memory, monitor, h->at.monitor_owner, &owner) ||
+	    owner < OWNER_ID_MIN || thread_by_id(l, owner) != NULL ||
+	    !sw_hotspot_virtual_name_by_id(h, l->layout, sw_hotspot_now(h), owner, &object,
+					   ret->owner_name, sizeof(ret->owner_name)) ||
+	    !sw_hotspot_u64(sw_hotspot_now(h), monitor, h->at.monitor_owner, &now) || now != owner)
+		ret->owner_name[0] = '\0';
+	else
+		sw_hotspot_owner_keep(h, object, ret->owner_name);
+}
+
 static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 			 const struct sw_hotspot_lock_thread *self, uint64_t monitor, bool enters,
 			 struct sw_runtime_wait *ret)
@@ -310,6 +330,8 @@ static void monitor_tell(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
 	/* The thread itself is the owner if it has got the monitor by now: then none is told. */
 	if (owner != NULL && owner != self && owner->tid > 0)
 		ret->owner_tid = owner->tid;
+	if (owner == NULL && enters)
+		monitor_owner_unmounted(h, l, monitor, ret);
 }
 
 /* A pointer in an object; 0: null, or not known. */
@@ -417,6 +439,28 @@ static pid_t synchronizer_owner(const struct sw_hotspot_locks *l,
 	return tid_of(l, self, pointer_at(l, object + (uint64_t) l->owner_off));
 }
 
+/* The same of a virtual thread that no thread carries. The lock has not changed hands, and no collector has moved the thread,
+ * if the lock leads there when its name has been read. */
+static void synchronizer_owner_unmounted(struct sw_hotspot *h, const struct sw_hotspot_locks *l,
+					 uint64_t object, struct sw_runtime_wait *ret)
+{
+	const struct sw_hotspot_objects *o = &l->layout->objects;
+	uint64_t field = object + (uint64_t) l->owner_off, now;
+	uint64_t owner = pointer_at(l, field);
+	struct sw_hotspot_collector collector;
+	struct sw_memory m = sw_hotspot_now(h);
+	if (owner == 0 || h->version < VIRTUAL_VERSION || !sw_hotspot_has_now(h))
+		return;
+	sw_hotspot_collector_read(&h->at, h->place->bias, o, m, &collector);
+	if (collector.at_work ||
+	    !sw_hotspot_virtual_name(h, l->layout, m, owner, ret->owner_name,
+				     sizeof(ret->owner_name)) ||
+	    !sw_hotspot_pointer_current(o, collector.good_mask, m, field, &now) || now != owner)
+		ret->owner_name[0] = '\0';
+	else
+		sw_hotspot_owner_keep(h, owner, ret->owner_name);
+}
+
 /* Where a ReentrantReadWriteLock counts its readers. */
 static bool readers_find(const struct sw_hotspot *h, struct sw_hotspot_locks *l, uint64_t klass)
 {
@@ -511,7 +555,9 @@ static bool park_tell(struct sw_hotspot *h, struct sw_hotspot_locks *l,
 	ret->owner_tid = synchronizer_owner(l, self, object);
 	if (ret->owner_tid == 0 && readers_find(h, l, klass))
 		ret->owner_tid = reader_of(l, self, object);
-	if (ret->owner_tid != 0 || is_lock(ret->target))
+	if (ret->owner_tid == 0)
+		synchronizer_owner_unmounted(h, l, object, ret);
+	if (ret->owner_tid != 0 || ret->owner_name[0] != '\0' || is_lock(ret->target))
 		ret->kind = "java_lock";
 	return true;
 }

@@ -188,6 +188,20 @@ static uint64_t interpreted_cookie(struct sw_hotspot *h, struct sw_hotspot_inter
 	return cookie;
 }
 
+uint64_t sw_hotspot_interpreted_cookie(struct sw_hotspot *h, uint64_t method_avma,
+				       uint64_t bcp_avma)
+{
+	struct sw_hotspot_interpreted frame = {.method_avma = method_avma, .bcp_avma = bcp_avma};
+	frame.method = sw_hotspot_method_get(h, method_avma);
+	if (frame.method == NULL)
+		return 0;
+	if (frame.method->code_bytes == 0)
+		frame.bcp_avma = 0;
+	else if (!bcp_fits(frame.method, bcp_avma))
+		return 0;
+	return interpreted_cookie(h, &frame);
+}
+
 /* By copies: the code may be another one when it is named. */
 static uint64_t compiled_cookie(struct sw_hotspot *h, const struct sw_hotspot_blob *blob,
 				uint64_t pc)

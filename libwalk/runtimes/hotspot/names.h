@@ -10,6 +10,10 @@ static const size_t SW_HOTSPOT_OUTERMOST = SIZE_MAX;
 /* As sw_runtime_ops.owns; the cookie of an interpreted frame is its number. */
 bool sw_hotspot_owns(struct sw_hotspot *h, const struct sw_cursor *cursor, uint64_t *ret_cookie);
 
+/* The same of a frame of the interpreter, by its method and bytecode. 0: they do not belong together. */
+uint64_t sw_hotspot_interpreted_cookie(struct sw_hotspot *h, uint64_t method_avma,
+				       uint64_t bcp_avma);
+
 /* As sw_runtime_ops.internal: code of libjvm.so, and stubs that lead there or from method to method. */
 bool sw_hotspot_is_internal(struct sw_hotspot *h, const struct sw_frame *frame);
 

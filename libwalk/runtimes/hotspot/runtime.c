@@ -10,12 +10,12 @@
  *	assembly   out of routines of libjvm.so that no table covers
  *	method     names and lines; scopes: what was compiled into what
  *	threads    JavaThreads
- *	locks      what they wait for, and who has it
+ *	locks      what they wait for, and who has it; owners: virtual threads that have it
  *	pools      those of java.util.concurrent that they work for
  *	window     what is copied while nothing changes
  *	recipe     what is copied at an event, by the kernel; copies: how it is proven what the copy had
  *	counters   collections of garbage, as the VM counts them
- *	virtual    virtual threads: how many there are
+ *	virtual    virtual threads: how many there are; frames of one that no thread carries
  */
 #include "runtimes/hotspot/runtime.h"
 #include "runtimes/hotspot/assembly.h"
@@ -24,6 +24,7 @@
 #include "runtimes/hotspot/published/find.h"
 #include "runtimes/hotspot/locks.h"
 #include "runtimes/hotspot/names.h"
+#include "runtimes/hotspot/owners.h"
 #include "runtimes/hotspot/pools.h"
 #include "runtimes/hotspot/recipe.h"
 #include "runtimes/hotspot/step.h"
@@ -172,6 +173,19 @@ static bool hotspot_pool(void *state, const struct sw_thread *thread, struct sw_
 	return sw_hotspot_pool_read(state, thread, ret);
 }
 
+/* Virtual threads that no thread carries, which have locks that threads wait for. */
+static size_t hotspot_awaited(void *state, const char **ret_why)
+{
+	(void) ret_why; /* their owners are told by name in any case */
+	return sw_hotspot_owners(state);
+}
+
+static bool hotspot_task(void *state, size_t n, struct sw_runtime_task *ret,
+			 struct sw_frame_sink *sink)
+{
+	return sw_hotspot_owner_show(state, n, ret, sink);
+}
+
 static size_t hotspot_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct sw_hotspot *h = state;
@@ -232,6 +246,8 @@ const struct sw_runtime_ops sw_runtime_hotspot = {
 	.thread = hotspot_thread,
 	.wait = hotspot_wait,
 	.pool = hotspot_pool,
+	.awaited = hotspot_awaited,
+	.task = hotspot_task,
 	.identify = hotspot_identify,
 	.explain = hotspot_explain,
 	.explain_frame = hotspot_explain_frame,

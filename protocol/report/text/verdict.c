@@ -195,6 +195,45 @@ static void put_holders(struct sw_text_writer *w, const enum sw_activity *activi
 		sw_put(w, "%zu more thread%s that others wait for\n", more, sw_plural(more));
 }
 
+/* Virtual threads that have locks: "3 threads wait for the virtual thread orders-7 (#31), which no thread runs". */
+static void put_virtual_holders(struct sw_text_writer *w)
+{
+	const struct sw_report *r = w->report;
+	struct {
+		const char *name;
+		size_t n;
+	} holders[HOLDERS_SHOWN];
+	size_t n = 0, more = 0;
+	for (size_t i = 0; i < r->n_threads; i++) {
+		const struct sw_report_wait *wait = r->threads[i].blocked_on;
+		size_t k = 0;
+		if (wait == NULL || wait->owner_name == NULL)
+			continue;
+		while (k < n && strcmp(holders[k].name, wait->owner_name) != 0)
+			k++;
+		if (k == HOLDERS_SHOWN) {
+			more++;
+			continue;
+		}
+		if (k == n) {
+			holders[n].name = wait->owner_name;
+			holders[n++].n = 0;
+		}
+		holders[k].n++;
+	}
+	for (size_t k = 0; k < n; k++) {
+		sw_style_begin(w, SW_STYLE_BOLD);
+		sw_put(w, "%zu thread%s for the virtual thread ", holders[k].n,
+		       holders[k].n == 1 ? " waits" : "s wait");
+		sw_put_foreign(w, holders[k].name);
+		sw_style_end(w);
+		sw_put(w, ", which no thread runs\n");
+	}
+	if (more > 0)
+		sw_put(w, "%zu more thread%s for other virtual threads\n", more,
+		       more == 1 ? " waits" : "s wait");
+}
+
 /* Other processes that threads wait for, with no thread of this one between: "30 threads wait for
  * redis-server (999) (tcp)". Whoever is in a deadlock or holds others up was told. */
 static void put_peers(struct sw_text_writer *w)
@@ -407,6 +446,7 @@ void sw_text_verdict(struct sw_text_writer *w, const enum sw_activity *activitie
 		sw_text_task_waits(w);
 		sw_text_whole(w);
 		put_holders(w, activities);
+		put_virtual_holders(w);
 		put_peers(w);
 	}
 	sw_text_traces(w);

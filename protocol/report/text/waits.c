@@ -182,13 +182,17 @@ bool sw_waits_for_object(const struct sw_report_wait *wait)
 bool sw_put_owner(struct sw_text_writer *w, const char *before, const struct sw_report_wait *wait)
 {
 	bool other = is_of_other(w, wait);
-	if (!other && wait->owner_tid == 0)
+	if (!other && wait->owner_tid == 0 && wait->owner_name == NULL)
 		return false;
 	sw_put(w, "%s", before);
-	if (other)
+	if (other) {
 		sw_put_process(w, wait->owner_pid);
-	else
+	} else if (wait->owner_tid != 0) {
 		sw_put_thread(w, wait->owner_tid);
+	} else {
+		sw_put(w, "the virtual thread ");
+		sw_put_foreign(w, wait->owner_name);
+	}
 	return true;
 }
 
@@ -303,8 +307,9 @@ static bool same_known(const struct sw_text_writer *w, const struct sw_report_th
 	if (x == y)
 		return true;
 	if (x == NULL || y == NULL || strcmp(x->kind, y->kind) != 0 ||
-	    x->owner_tid != y->owner_tid || x->owner_pid != y->owner_pid ||
-	    is_known(w, a) != is_known(w, b) || !sw_same_text(x->target, y->target))
+	    !sw_same_text(x->owner_name, y->owner_name) || x->owner_tid != y->owner_tid ||
+	    x->owner_pid != y->owner_pid || is_known(w, a) != is_known(w, b) ||
+	    !sw_same_text(x->target, y->target))
 		return false;
 	/* An address is told of objects, not of words. */
 	return !sw_waits_for_object(x) || x->address_avma == y->address_avma;

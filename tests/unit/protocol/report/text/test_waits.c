@@ -70,6 +70,29 @@ TEST(test_kinds)
 	assert_one("futex", 0, NULL, "  sleeping in futex");
 }
 
+/* A virtual thread that no thread runs has a name alone; a thread of the process is told rather than that. */
+TEST(test_virtual_owner)
+{
+	struct world w;
+	make(&w);
+	w.waits[0] = (struct sw_report_wait){.kind = "java_lock",
+					     .target = "L",
+					     .fd = -1,
+					     .owner_name = "orders (#31)",
+					     .trust = "runtime"};
+	w.waits[1] = w.waits[0];
+	w.waits[1].owner_name = "stock (#32)";
+	assert_waits(&w, 1,
+		     "  waits for the lock L, which the virtual thread orders (#31) has; sleeping "
+		     "in futex");
+	assert_waits(
+		&w, 2,
+		"  wait: 1 for the lock L, which the virtual thread orders (#31) has; 1 for the "
+		"lock L, which the virtual thread stock (#32) has; sleeping in futex");
+	w.waits[0].owner_tid = 12;
+	assert_waits(&w, 1, "  waits for the lock L, which t (12) has; sleeping in futex");
+}
+
 /* The kernel's function is read of most threads, not of all: a state that is told without it is no second one. */
 TEST(test_same_state)
 {
