@@ -16,7 +16,8 @@ struct sw_php {
 					      gone on: its frames and functions may be others */
 	struct sw_memory memory;
 	struct sw_php_found found;
-	struct sw_php_engine engine;
+	struct sw_php_engine engine; /* engine_known: it was looked for */
+	bool engine_known;
 	struct sw_php_chain chain;              /* of the thread that is being walked */
 	bool by_copies;                         /* of sw_snapshot_priv */
 	struct sw_snapshot_memory later_source; /* of later */

@@ -52,10 +52,18 @@ static int php_open(const struct sw_snapshot *snap, void *found, void **ret_stat
 		php_close(php);
 		return 0;
 	}
-	if (php->found.layout != NULL)
-		sw_php_engine_read(snap, &php->found, &php->engine);
 	*ret_state = php;
 	return 0;
+}
+
+/* execute_ex() is looked for when the first stack is walked, as a sampler opens the state with its privileges. */
+static struct sw_php *with_engine(void *state)
+{
+	struct sw_php *php = state;
+	if (!php->engine_known && php->found.layout != NULL)
+		sw_php_engine_read(php->snap, &php->found, &php->engine);
+	php->engine_known = true;
+	return php;
 }
 
 static bool php_renew(void *state)
@@ -67,13 +75,13 @@ static bool php_renew(void *state)
 
 static enum sw_step php_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	const struct sw_php *php = state;
+	const struct sw_php *php = with_engine(state);
 	return sw_php_engine_step(&php->engine, &php->found, cursor, ret);
 }
 
 static bool php_writes_code(void *state, uint64_t avma)
 {
-	const struct sw_php *php = state;
+	const struct sw_php *php = with_engine(state);
 	struct sw_snapshot_memory source = {.snap = php->snap}; /* code stays where it is */
 	return sw_php_jit_returns(&php->engine, php->snap, sw_snapshot_memory(&source), avma + 1);
 }
@@ -81,7 +89,7 @@ static bool php_writes_code(void *state, uint64_t avma)
 static bool php_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 		       struct sw_frame_sink *sink)
 {
-	return sw_php_frames(state, callee, caller_sp_avma, sink);
+	return sw_php_frames(with_engine(state), callee, caller_sp_avma, sink);
 }
 
 static int php_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
@@ -131,7 +139,7 @@ static bool is_fpm(const struct sw_php *php)
 
 static size_t php_identify(void *state, struct sw_runtime *ret, size_t max)
 {
-	const struct sw_php *php = state;
+	const struct sw_php *php = with_engine(state);
 	if (max == 0)
 		return 0;
 	*ret = (struct sw_runtime){.name = "php", .entries = -1};

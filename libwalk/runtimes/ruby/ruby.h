@@ -35,7 +35,8 @@ struct sw_ruby {
 		source; /* what was copied; never the running process, whose objects
 					     may be others by now */
 	struct sw_ruby_found found;
-	struct sw_ruby_exec exec;
+	struct sw_ruby_exec exec; /* exec_known: it was looked for */
+	bool exec_known;
 	struct sw_ruby_vm vm;
 	bool by_copies; /* of sw_snapshot_priv */
 	struct sw_snapshot_memory later_source;

@@ -56,10 +56,6 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 		ruby_close(ruby);
 		return 0;
 	}
-	if (ruby->found.layout != NULL && !sw_ruby_exec_find(ruby->found.place, &ruby->exec)) {
-		ruby->found.layout = NULL;
-		ruby->found.missing = "rb_vm_exec";
-	}
 	ruby->by_copies = snap->priv->by_copies;
 	ruby->later_source = (struct sw_snapshot_memory){.snap = snap};
 	ruby->later = ruby->now = ruby->vm;
@@ -77,6 +73,19 @@ static int ruby_open(const struct sw_snapshot *snap, void *found, void **ret_sta
 	return 0;
 }
 
+/* rb_vm_exec() is looked for when the first stack is walked, as a sampler opens the state with its privileges. */
+static struct sw_ruby *with_exec(void *state)
+{
+	struct sw_ruby *ruby = state;
+	if (!ruby->exec_known && ruby->found.layout != NULL &&
+	    !sw_ruby_exec_find(ruby->found.place, &ruby->exec)) {
+		ruby->found.layout = NULL;
+		ruby->found.missing = "rb_vm_exec";
+	}
+	ruby->exec_known = true;
+	return ruby;
+}
+
 static bool ruby_renew(void *state)
 {
 	struct sw_ruby *ruby = state;
@@ -88,19 +97,20 @@ static bool ruby_renew(void *state)
 
 static enum sw_step ruby_step(void *state, struct sw_cursor *cursor, struct sw_stepped *ret)
 {
-	enum sw_step step = sw_ruby_yjit_step(state, cursor, ret);
-	return step == SW_STEP_DECLINE ? sw_ruby_fiber_root_step(state, cursor, ret) : step;
+	struct sw_ruby *ruby = with_exec(state);
+	enum sw_step step = sw_ruby_yjit_step(ruby, cursor, ret);
+	return step == SW_STEP_DECLINE ? sw_ruby_fiber_root_step(ruby, cursor, ret) : step;
 }
 
 static bool ruby_writes_code(void *state, uint64_t avma)
 {
-	return sw_ruby_yjit_at(state, avma);
+	return sw_ruby_yjit_at(with_exec(state), avma);
 }
 
 static bool ruby_frames(void *state, const struct sw_cursor *callee, uint64_t caller_sp_avma,
 			struct sw_frame_sink *sink)
 {
-	return sw_ruby_frames(state, callee, caller_sp_avma, sink);
+	return sw_ruby_frames(with_exec(state), callee, caller_sp_avma, sink);
 }
 
 static int ruby_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
@@ -112,12 +122,12 @@ static int ruby_names(void *state, const struct sw_frame *frame, struct sw_descr
 
 static bool ruby_thread(void *state, const struct sw_thread *thread, struct sw_thread_info *ret)
 {
-	return sw_ruby_thread_note(state, thread, ret);
+	return sw_ruby_thread_note(with_exec(state), thread, ret);
 }
 
 static size_t ruby_tasks(void *state, const char **ret_why)
 {
-	return sw_ruby_all_fibers(state, ret_why);
+	return sw_ruby_all_fibers(with_exec(state), ret_why);
 }
 
 static bool ruby_task(void *state, size_t n, struct sw_runtime_task *ret,
@@ -128,12 +138,12 @@ static bool ruby_task(void *state, size_t n, struct sw_runtime_task *ret,
 
 static bool ruby_wait(void *state, const struct sw_thread *thread, struct sw_runtime_wait *ret)
 {
-	return sw_ruby_wait(state, thread, ret);
+	return sw_ruby_wait(with_exec(state), thread, ret);
 }
 
 static size_t ruby_identify(void *state, struct sw_runtime *ret, size_t max)
 {
-	struct sw_ruby *ruby = state;
+	struct sw_ruby *ruby = with_exec(state);
 	const struct sw_ruby_found *f = &ruby->found;
 	if (max == 0)
 		return 0;
