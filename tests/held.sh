@@ -30,10 +30,9 @@ running='sigaction sigaddset sigemptyset sigprocmask getpid sw_helper_run'
 
 # Ours, in files that are for other times, too. They were read: sw_utf8_encode() needs nothing,
 # sw_proc_tids() is lseek() and getdents64() into the caller's memory, sw_snapshot_map() searches an array;
-# sw_beam_is_code() that and looks at the module; sw_v8_deopt_object() and sw_v8_deopt_touch() read words, TOP_BYTES at most;
+# sw_beam_is_code() that and looks at the module;
 # sw_expendable_run() waits by futex() and poll() until its deadline; the pages' read pagemap, at most.
 read_alone='sw_helper_run sw_proc_tids sw_snapshot_map sw_utf8_encode sw_expendable_run sw_expendable_has_died sw_beam_is_code'
-read_alone+=' sw_v8_deopt_object sw_v8_deopt_touch'
 read_alone+=' sw_pages_may_stall sw_pages_present sw_pages_space_is_gone'
 
 files=' ' defined=' ' called=' '
@@ -103,9 +102,8 @@ looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit 
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present sw_capture_same_note
 looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads_make
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, frames
-# of Ruby, processes of Erlang, what V8's names need, then what the unwinder of generated code copies
-# for each of its sources.
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, processes
+# of Erlang, then what the unwinder of generated code copies for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames_x86_64.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
@@ -157,25 +155,6 @@ looked_at libwalk/runtimes/beam/processes_window.c sw_beam_full_parse sw_beam_is
 looked_at libwalk/runtimes/beam/processes.c
 looked_at libwalk/runtimes/beam/lines.c sw_utf8_encode
 looked_at libwalk/runtimes/beam/schedulers.c
-looked_at libwalk/runtimes/ruby/vm.c sw_tls_address
-looked_at libwalk/native/tls.c
-# Readers of V8's objects follow pointers in the window, too, by what copies them; every loop of theirs has a limit, and
-# they need no memory.
-looked_at libwalk/runtimes/v8/window.c sw_snapshot_map sw_v8_array sw_v8_bytecode_position sw_v8_characters sw_copied_blocks_begin sw_copied_blocks_memory \
-	sw_v8_code_find_near sw_v8_code_touch sw_v8_deopt_object sw_v8_deopt_touch sw_v8_function_read sw_v8_has_type sw_v8_shared_of \
-	sw_v8_string sw_v8_wasm_find sw_v8_wasm_script sw_v8_wasm_touch sw_v8_await_begin sw_v8_await_next \
-	sw_v8_await_job sw_v8_microtask clock_gettime
-looked_at libwalk/runtimes/v8/microtask.c sw_tls_address sw_arch_insn
-looked_at libwalk/runtimes/v8/awaits.c sw_v8_has_type sw_v8_object sw_v8_shared_bytecode sw_v8_shared_of sw_v8_type
-looked_at libwalk/runtimes/v8/code.c sw_v8_array sw_v8_has_type sw_v8_object sw_arch_insn sw_v8_positions_find \
-	sw_v8_positions_next sw_v8_positions_open sw_v8_positions_unsigned sw_v8_shared_bytecode
-looked_at libwalk/runtimes/v8/objects/positions.c
-looked_at libwalk/runtimes/v8/wasm.c sw_v8_object sw_v8_positions_find
-looked_at libwalk/runtimes/v8/function.c sw_v8_array sw_v8_characters sw_v8_has_type sw_v8_is_string sw_v8_object \
-	sw_v8_string sw_v8_type
-looked_at libwalk/runtimes/v8/objects/object.c sw_utf8_encode
-looked_at libwalk/arch/insn_x86_64.c sw_x86_decode
-looked_at libwalk/arch/x86_decode.c
 looked_at libwalk/jit/capture.c sw_jit_hook_table sw_n_jit_hooks
 looked_at libwalk/jit/common/stop.c
 looked_at libwalk/jit/gdb/capture.c sw_jit_gdb_walk sw_jit_stop_memory
@@ -229,7 +208,7 @@ while read -r file entry name; do
 	esac
 	finding "$file: $entry is $name(), which is in no file that is looked at"
 done <<<"$entries"
-# Wine's stacks, HotSpot's blobs, two of Go, Ruby, Python, the unwinder of generated code, three of its
+# Wine's stacks, HotSpot's blobs, two of Go, Python, the unwinder of generated code, three of its
 # sources, six operations.
 [ $n -ge 14 ] || finding "only $n entries of tables were found: the search is wrong"
 

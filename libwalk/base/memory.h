@@ -16,6 +16,8 @@ struct sw_thread;
 struct sw_memory_ops {
 	/* All of length bytes, or false with buffer undefined. Never partial. */
 	bool (*read)(void *arg, uint64_t avma, void *buffer, size_t length);
+	/* Optional, of memory that keeps what is read: the same without keeping it. */
+	bool (*look)(void *arg, uint64_t avma, void *buffer, size_t length);
 	bool is_32bit; /* of a 32-bit program: words and addresses have 4 bytes */
 	/*
 	 * Optional, of memory that is fetched when it is missed. part() begins a part of the work that depends on no other:
@@ -34,6 +36,12 @@ struct sw_memory {
 static inline bool sw_memory_read(struct sw_memory m, uint64_t avma, void *buffer, size_t length)
 {
 	return m.ops->read(m.arg, avma, buffer, length);
+}
+
+/* Words that only lead to others. */
+static inline bool sw_memory_look(struct sw_memory m, uint64_t avma, void *buffer, size_t length)
+{
+	return (m.ops->look != NULL ? m.ops->look : m.ops->read)(m.arg, avma, buffer, length);
 }
 
 static inline bool sw_memory_u64(struct sw_memory m, uint64_t avma, uint64_t *ret)

@@ -86,6 +86,7 @@ void sw_capture_touch(struct sw_capture_space *space)
 	c->turn_wait_ns = TURN_WAIT_MS * NS_PER_MS;
 	c->run_wait_ns = RUN_WAIT_MS * NS_PER_MS;
 	space->touched = sw_copier_run(c, &source, space->stop->copy_end_ns);
+	space->snap->priv->touched_ns = sw_clock_ns();
 	space->space_short |= space->touched == SW_COPIER_LIMIT;
 	space->stop->timed_out |=
 		space->touched == SW_COPIER_LATE && sw_clock_ns() >= space->stop->copy_end_ns;

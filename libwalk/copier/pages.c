@@ -95,10 +95,8 @@ static void read_note(struct sw_copier_pages *p, const uint8_t *data, size_t byt
 		p->channel->read[off / 64] |= UINT64_C(1) << off % 64;
 }
 
-static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
+static bool copy(struct sw_copier_pages *p, uint64_t avma, uint8_t *to, size_t length, bool keeps)
 {
-	struct sw_copier_pages *p = arg;
-	uint8_t *to = buffer;
 	uint64_t end;
 	if (__builtin_add_overflow(avma, length, &end))
 		return false;
@@ -112,12 +110,24 @@ static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 			part = length;
 		memcpy(to, page->data + skip, part);
 		page->read = true;
-		read_note(p, page->data + skip, part);
+		if (keeps)
+			read_note(p, page->data + skip, part);
 		avma += part;
 		to += part;
 		length -= part;
 	}
 	return true;
+}
+
+static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	return copy(arg, avma, buffer, length, true);
+}
+
+/* The page is one that a rehearsal has read; the snapshot does not get the bytes. */
+static bool pages_look(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	return copy(arg, avma, buffer, length, false);
 }
 
 static void pages_part(void *arg)
@@ -152,8 +162,12 @@ static bool pages_fetch(void *arg)
 struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_32bit)
 {
 	static const struct sw_memory_ops ops[2] = {
-		{.read = pages_read, .part = pages_part, .fetch = pages_fetch},
-		{.read = pages_read, .part = pages_part, .fetch = pages_fetch, .is_32bit = true}};
+		{.read = pages_read, .look = pages_look, .part = pages_part, .fetch = pages_fetch},
+		{.read = pages_read,
+		 .look = pages_look,
+		 .part = pages_part,
+		 .fetch = pages_fetch,
+		 .is_32bit = true}};
 	return (struct sw_memory){&ops[is_32bit], pages};
 }
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Also while the target is held: tests/held.sh looks at what it calls. */
 #include "native/tls.h"
 
 enum { DTV = 8, DTV_ENTRY_BYTES = 16 };

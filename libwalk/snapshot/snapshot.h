@@ -39,6 +39,8 @@ struct sw_snapshot_priv {
 	bool hooks_whole;      /* no thread seemed to run while the readers of runtimes read */
 	bool hooks_cut;        /* these did not get all that they asked for */
 	bool try_later;        /* a hook could not copy what it is for, but may in a moment */
+	/* When the readers of runtimes had read, in the last window (CLOCK_MONOTONIC); 0: they did not. */
+	int64_t touched_ns;
 	/* The snapshot whose maps this one borrows, through which what does not change is read; NULL: its own. Borrowed. */
 	const struct sw_snapshot *base;
 	bool live_dead;     /* a live read failed because the process is gone: ask no more */

@@ -96,11 +96,6 @@ static void ignore(void *arg, uint64_t object)
 {
 }
 
-static bool never(void *arg)
-{
-	return false;
-}
-
 static void chain_look(struct sw_v8_await_chain chain)
 {
 	struct sw_v8_await await;
@@ -127,7 +122,7 @@ static void object_look(struct sw_v8_heap heap, uint64_t object)
 {
 	static struct sw_v8_function function;
 	static const uint8_t sizes[3 * 64] = {[0 ... 3 * 64 - 1] = 2};
-	static const struct sw_v8_code_visitor visitor = {ignore, ignore, never, NULL};
+	static const struct sw_v8_code_visitor visitor = {ignore, ignore, NULL};
 	char text[64];
 	uint64_t word;
 	(void) sw_v8_string(heap, object, text, sizeof(text));

@@ -11,8 +11,6 @@
  *
  * V8's own stacks follow the same way, and end where several wait for a promise, as here.
  *
- * Used in the window, too: every loop has a limit, and no memory is needed.
- *
  * Source: src/objects/js-generator.tq, js-promise.tq, promise.tq, contexts.h, src/execution/isolate.cc
  * (CaptureAsyncStackTrace), src/builtins/builtins-promise.h of V8 10.2 to 14.6.
  */
@@ -304,8 +302,6 @@ bool sw_v8_await_next(struct sw_v8_await_chain *chain, struct sw_v8_await *ret)
 	while (chain->promise != 0) {
 		if (chain->n_awaits >= SW_V8_AWAITS_MAX || chain->n_promises >= SW_V8_PROMISES_MAX)
 			return cut(chain, "there are more than are looked at");
-		if (chain->is_enough != NULL && chain->is_enough(chain->arg))
-			return cut(chain, "there was no time for more");
 		chain->n_promises++;
 		if (promise_follow(chain, ret)) {
 			chain->n_awaits++;

@@ -27,9 +27,6 @@ struct sw_v8_await_chain {
 	size_t n_awaits, n_promises;
 	const char *cut_why;     /* static: there may be more, which was not found; NULL */
 	const char *several_why; /* static: it is not one alone; NULL */
-	/* Asked before each promise: whether the chain is to end there. NULL: it need not. */
-	bool (*is_enough)(void *arg);
-	void *arg;
 };
 
 /*

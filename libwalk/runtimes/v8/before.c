@@ -1,24 +1,60 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Which module has V8, and where threads wait in the kernel: for touch.c. */
 #include "runtimes/v8/before.h"
 #include "arena.h"
 #include "runtimes/v8/find.h"
-#include "runtimes/v8/window.h"
+#include "runtimes/v8/loop.h"
+#include "runtimes/v8/touch.h"
 #include "snapshot/bias.h"
 #include "snapshot/snapshot.h"
 
+#include <inttypes.h>
 #include <snapwalk/error.h>
+#include <stdio.h>
+#include <string.h>
 
-/* Return addresses in a mapping of the builtins, which begins at from in the file. */
-static void deopts_note(struct sw_v8_window *w, const struct sw_v8_program *p,
-			const struct sw_map *m, uint64_t from)
+enum {
+	SEEN_MAX = 64,               /* threads that the rehearsal looks at */
+	MAIN_STACK_BYTES = 32 << 10, /* that it looks at of a first thread that runs */
+};
+
+/* The stack pointer of a thread that waits in the kernel, by /proc/PID/task/TID/syscall: the number of the system call and its
+ * six arguments, or -1, then sp and pc. False: it runs. */
+static bool sp_read(struct sw_capture *capture, pid_t tid, uint64_t *ret)
 {
-	for (size_t i = 0; i < p->n_deopts && w->n_deopts < SW_V8_WINDOW_DEOPTS_MAX; i++) {
-		uint64_t off = p->blob_off + p->builtins[p->deopt_builtins[i]].off +
-			       p->deopts[i].compute_off;
-		if (off < from || off - from >= m->end_avma - m->start_avma)
+	char name[64], text[256];
+	(void) snprintf(name, sizeof(name), "task/%d/syscall", (int) tid); /* fits */
+	return sw_capture_proc_read(capture, name, text, sizeof(text)) > 0 &&
+	       (sscanf(text, "-1 %" SCNx64, ret) == 1 ||
+		sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, ret) == 1);
+}
+
+/* The upper end of the first thread's stack, where it may be. */
+static bool main_sp_guess(const struct sw_snapshot *snap, uint64_t *ret)
+{
+	for (size_t i = 0; i < snap->n_maps; i++) {
+		const struct sw_map *m = &snap->maps[i];
+		if (strcmp(m->path, "[stack]") != 0)
 			continue;
-		w->deopts[w->n_deopts] = p->deopts[i];
-		w->deopt_avmas[w->n_deopts++] = m->start_avma + (off - from);
+		*ret = m->end_avma - m->start_avma > MAIN_STACK_BYTES
+			       ? m->end_avma - MAIN_STACK_BYTES
+			       : m->start_avma;
+		return true;
+	}
+	return false;
+}
+
+void sw_v8_threads_see(struct sw_capture *capture, struct sw_v8_before *b)
+{
+	const struct sw_snapshot *snap = capture->snap;
+	b->seen = sw_arena_calloc(&snap->priv->arena, SEEN_MAX, sizeof(*b->seen));
+	for (size_t i = 0; i < snap->n_threads && i < SEEN_MAX && b->seen != NULL; i++) {
+		pid_t tid = snap->threads[i].tid;
+		uint64_t sp;
+		if (sp_read(capture, tid, &sp) ||
+		    (tid == snap->process.pid && main_sp_guess(snap, &sp)))
+			b->seen[b->n_seen++] =
+				(struct sw_thread){.tid = tid, .regs = {.sp_avma = sp}};
 	}
 }
 
@@ -29,38 +65,14 @@ int sw_v8_before(struct sw_capture *capture)
 	const struct sw_v8_program *p = sw_v8_find(snap, &place);
 	if (p == NULL || !p->usable)
 		return 0;
-	struct sw_v8_window *w = sw_arena_calloc(&snap->priv->arena, 1, sizeof(*w));
-	if (w == NULL)
+	struct sw_v8_before *b = sw_arena_calloc(&snap->priv->arena, 1, sizeof(*b));
+	if (b == NULL)
 		return -SW_E_NOMEM;
-	w->at = p->at;
-	w->blocks = (struct sw_copied_blocks){.slots = w->slots,
-					      .n_slots = SW_V8_WINDOW_BLOCK_SLOTS,
-					      .block_bytes = SW_V8_WINDOW_BLOCK_BYTES,
-					      .max = SW_V8_WINDOW_BLOCKS_MAX,
-					      .once = true};
-	w->awaits = snap->priv->awaits || snap->priv->tasks;
-	w->wasm_state_avma = sw_v8_wasm_state(snap, p, place);
-	w->microtasks = sw_v8_microtasks_of(snap, p, place);
-	sw_v8_loop_find(capture, p, place, &w->loop);
-	size_t n = 0;
-	for (size_t i = 0; i < snap->n_maps; i++)
-		n += (snap->maps[i].prot & SW_MAP_EXEC) != 0;
-	w->ranges = sw_arena_calloc(&snap->priv->arena, n + 1, sizeof(w->ranges[0]));
-	if (w->ranges == NULL)
-		return -SW_E_NOMEM;
-	for (size_t i = 0; i < snap->n_maps; i++) {
-		const struct sw_map *m = &snap->maps[i];
-		uint64_t from, bytes = m->end_avma - m->start_avma;
-		bool made = sw_v8_is_made(snap, m->start_avma);
-		if (!(m->prot & SW_MAP_EXEC) ||
-		    (!made && (m->place < 0 || snap->places[m->place].module != place->module ||
-			       !sw_map_file_off(snap, m, m->start_avma, &from) ||
-			       from + bytes <= p->blob_off || from >= p->blob_off + p->blob.size)))
-			continue;
-		w->ranges[w->n_ranges++] = (struct sw_v8_range){m->start_avma, m->end_avma, made};
-		if (!made)
-			deopts_note(w, p, m, from);
-	}
-	*capture->found = w;
+	b->program = p;
+	b->place = place;
+	if (sw_place_resolve(place, snap) && p->loop_svma != 0 && sw_capture_has_our_clock(capture))
+		b->loop_avma = p->loop_svma + place->bias;
+	sw_v8_threads_see(capture, b);
+	*capture->found = b;
 	return 0;
 }

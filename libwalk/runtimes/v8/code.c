@@ -359,7 +359,7 @@ void sw_v8_code_touch(struct sw_v8_heap heap, const struct sw_v8_code *code,
 	(void) sw_v8_code_entered(heap, code); /* only read */
 	if (sw_v8_word(heap, code->object, heap.at->code_positions, &word))
 		bytes_touch(heap, word);
-	for (uint32_t i = 0; i < inlined.n && !visitor->is_late(visitor->arg); i++)
+	for (uint32_t i = 0; i < inlined.n; i++)
 		if (inlined_call(heap, &inlined, i, &position, &word))
 			function_tell(heap, code, word, visitor);
 }

@@ -69,7 +69,6 @@ struct sw_v8_code_visitor {
 	void (*function)(void *arg, uint64_t shared); /* compiled into it */
 	/* The bytecodes of an array and their positions say what the code executes. */
 	void (*bytecode)(void *arg, uint64_t bytecode);
-	bool (*is_late)(void *arg); /* no more is asked for */
 	void *arg;
 };
 

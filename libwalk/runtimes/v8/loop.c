@@ -13,25 +13,20 @@
  * whose layout stays in all of its versions 1. Source: libuv v1.48, include/uv.h, include/uv/unix.h, src/uv-common.c.
  */
 #include "runtimes/v8/loop.h"
-#include "snapshot/bias.h"
 
 enum { NS_PER_MS = 1000000 };
 
-void sw_v8_loop_find(struct sw_capture *capture, const struct sw_v8_program *p,
-		     struct sw_place *place, struct sw_v8_loop *ret)
+void sw_v8_loop_read(struct sw_memory memory, uint64_t avma, int64_t now_ns,
+		     struct sw_event_loop *ret)
 {
-	*ret = (struct sw_v8_loop){0};
-	if (p->loop_svma != 0 && sw_capture_has_our_clock(capture) &&
-	    sw_place_resolve(place, capture->snap))
-		ret->avma = p->loop_svma + place->bias;
-}
-
-void sw_v8_loop_tell(const struct sw_v8_loop *loop, struct sw_event_loop *ret)
-{
-	int64_t now_ms = loop->now_ns / NS_PER_MS;
-	if (loop->time_ms == 0 || now_ms <= 0 || loop->time_ms > (uint64_t) now_ms)
+	uint64_t time_ms;
+	uint32_t requests;
+	int64_t now_ms = now_ns / NS_PER_MS;
+	if (avma == 0 || !sw_memory_u64(memory, avma + SW_V8_LOOP_TIME, &time_ms) ||
+	    !sw_memory_read(memory, avma + SW_V8_LOOP_REQUESTS, &requests, sizeof(requests)) ||
+	    time_ms == 0 || now_ms <= 0 || time_ms > (uint64_t) now_ms)
 		return;
 	*ret = (struct sw_event_loop){.known = true,
-				      .late_ms = now_ms - (int64_t) loop->time_ms,
-				      .requests = loop->requests};
+				      .late_ms = now_ms - (int64_t) time_ms,
+				      .requests = requests};
 }

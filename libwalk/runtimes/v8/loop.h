@@ -2,9 +2,9 @@
 #ifndef SW_V8_LOOP_H
 #define SW_V8_LOOP_H
 
-#include "runtimes/v8/v8.h"
-#include "unwind/capture.h"
+#include "memory.h"
 
+#include <snapwalk/walk.h>
 #include <pthread.h>
 
 enum {
@@ -12,18 +12,8 @@ enum {
 	SW_V8_LOOP_TIME = 504 + sizeof(pthread_mutex_t),
 };
 
-/* The loop of libuv that node's first thread runs. */
-struct sw_v8_loop {
-	uint64_t avma;    /* 0: it is not known, or its clock is not ours */
-	int64_t now_ns;   /* when it was read; 0: it was not */
-	uint64_t time_ms; /* when it last looked at the clock, or was made; 0: it is not made */
-	uint32_t requests;
-};
-
-/* Before the window: where it is. */
-void sw_v8_loop_find(struct sw_capture *capture, const struct sw_v8_program *program,
-		     struct sw_place *place, struct sw_v8_loop *ret);
-/* Tells what was read; *ret is zeroed. */
-void sw_v8_loop_tell(const struct sw_v8_loop *loop, struct sw_event_loop *ret);
+/* Reads the loop of libuv that node's first thread runs, as it was at now_ns; 0: it is not known when. *ret is zeroed. */
+void sw_v8_loop_read(struct sw_memory memory, uint64_t avma, int64_t now_ns,
+		     struct sw_event_loop *ret);
 
 #endif

@@ -11,7 +11,7 @@
  *	names     which function a frame is in
  *	awaits    from an async function to those that await it; awaited: of those that threads run
  *	microtask what V8 runs of its queue
- *	before, window           what is copied while nothing moves
+ *	before, touch            what is read while nothing moves
  *	recipe, copied           copies of threads at events: what the kernel copies, and what is read later
  *	entry                    where C++ code that JavaScript has called begins
  *	loop      since when libuv's loop has not looked for events
@@ -21,10 +21,11 @@
 #include "runtimes/v8/before.h"
 #include "runtimes/v8/copied.h"
 #include "runtimes/v8/find.h"
+#include "runtimes/v8/loop.h"
 #include "runtimes/v8/names.h"
 #include "runtimes/v8/recipe.h"
 #include "runtimes/v8/step.h"
-#include "runtimes/v8/window.h"
+#include "runtimes/v8/touch.h"
 #include "snapshot/live.h"
 
 #include <snapwalk/error.h>
@@ -45,10 +46,25 @@ static void v8_close(void *state)
 	free(v8);
 }
 
+/* Why functions may have no names; static. NULL: all that leads to them was read. */
+static const char *short_why(const struct sw_snapshot *snap)
+{
+	if (snap->priv->hooks_cut)
+		return "there was no time or no space to read all that leads to them";
+	for (size_t i = 0; i < snap->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		const struct sw_map *map =
+			t->captured ? sw_snapshot_map(snap, t->regs.sp_avma) : NULL;
+		if (map != NULL && map->end_avma - t->regs.sp_avma > SW_V8_TOUCH_STACK_BYTES)
+			return "of a stack 256 KiB are looked at";
+	}
+	return NULL;
+}
+
 static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_v8 *v8 = calloc(1, sizeof(*v8));
-	const struct sw_v8_window *window = found; /* all that was copied is in the snapshot */
+	const struct sw_v8_before *before = found;
 	if (v8 == NULL)
 		return -SW_E_NOMEM;
 	v8->snap = snap;
@@ -71,9 +87,11 @@ static int v8_open(const struct sw_snapshot *snap, void *found, void **ret_state
 	v8->heap = (struct sw_v8_heap){&v8->program->at, sw_snapshot_memory(&v8->source)};
 	v8->wasm_state_avma = sw_v8_wasm_state(snap, v8->program, v8->place);
 	v8->microtasks = sw_v8_microtasks_of(snap, v8->program, v8->place);
-	v8->short_why = window != NULL ? window->short_why : NULL;
-	if (window != NULL)
-		sw_v8_loop_tell(&window->loop, &v8->loop);
+	if (before != NULL) {
+		v8->short_why = short_why(snap);
+		sw_v8_loop_read(v8->copied.memory, before->loop_avma, snap->priv->touched_ns,
+				&v8->loop);
+	}
 	*ret_state = v8;
 	return 0;
 }
@@ -180,7 +198,7 @@ const struct sw_runtime_ops sw_runtime_v8 = {
 	.kinds = SW_CODE_ELF | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_v8_probe,
 	.before = sw_v8_before,
-	.in_window = sw_v8_in_window,
+	.touch = sw_v8_touch,
 	.recipe = sw_v8_recipe,
 	.unpublished = true,
 	.renew = v8_renew,

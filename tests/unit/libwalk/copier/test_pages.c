@@ -80,6 +80,26 @@ TEST_WITH(test_noted, setup, NULL)
 	assert_int_equal(n_granules(), 1);
 }
 
+/* The bytes that were looked at are not noted, but the page is foreseen. */
+TEST_WITH(test_look, setup, NULL)
+{
+	uint8_t byte;
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	assert_true(sw_memory_look(m, 0x10040, &byte, 1));
+	assert_int_equal(byte, 0x10);
+	assert_int_equal(asked.n, 1);
+	assert_int_equal(n_granules(), 0);
+	sw_copier_pages_list(&pages);
+	assert_int_equal(channel.n_foreseen, 1);
+	assert_int_equal(channel.foreseen[0].avma, 0x10000);
+	assert_int_equal(channel.foreseen[0].read, 0);
+	assert_true(sw_memory_read(m, 0x10040, &byte, 1));
+	assert_int_equal(asked.n, 1);
+	assert_int_equal(n_granules(), 1);
+	assert_false(sw_memory_look(m, GAP, &byte, 1));
+	assert_true(sw_memory_look(sw_copier_pages_memory(&pages, true), 0x10040, &byte, 1));
+}
+
 /* A page is fetched once, and a read goes on in the next one. */
 TEST_WITH(test_demand, setup, NULL)
 {

@@ -364,26 +364,6 @@ TEST_WITH(test_cycles, setup, NULL)
 	assert_true(v8_heap_fake.reads < 100 * SW_V8_PROMISES_MAX);
 }
 
-static bool count_down(void *arg)
-{
-	size_t *left = arg;
-	return (*left)-- == 0;
-}
-
-/* The reader may end the chain at any promise, also at those that no function awaits. */
-TEST_WITH(test_enough, setup, NULL)
-{
-	struct sw_v8_await await;
-	uint64_t p1 = make_promise();
-	size_t left = 3;
-	make_reaction(p1, undefined, undefined, p1);
-	struct sw_v8_await_chain chain = begin(p1, &await);
-	chain.is_enough = count_down;
-	chain.arg = &left;
-	expect_end(&chain, "there was no time for more", NULL);
-	assert_int_equal(chain.n_promises, 3);
-}
-
 static uint64_t make_job(uint16_t type, uint64_t handler, uint64_t settles)
 {
 	uint64_t job = v8_make(type, 48);

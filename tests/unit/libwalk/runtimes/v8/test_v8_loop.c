@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* runtimes/v8/loop: since when libuv's loop has not looked for events. */
 #include "runtimes/v8/loop.h"
+#include "fake.h"
 #include "test.h"
 
 #define MS INT64_C(1000000)
 
 static struct sw_event_loop tell(uint64_t time_ms, int64_t now_ns)
 {
-	const struct sw_v8_loop loop = {.avma = 8,
-					.now_ns = now_ns,
-					.time_ms = time_ms,
-					.requests = 9};
+	enum { LOOP = 0x1000 };
+	static const uint32_t requests = 9;
+	struct fake_memory fake =
+		FAKE_MEMORY({LOOP + SW_V8_LOOP_REQUESTS, &requests, sizeof(requests)},
+			    {LOOP + SW_V8_LOOP_TIME, &time_ms, sizeof(time_ms)});
 	struct sw_event_loop ret = {0};
-	sw_v8_loop_tell(&loop, &ret);
+	sw_v8_loop_read(fake_memory(&fake), LOOP, now_ns, &ret);
 	return ret;
 }
 
@@ -28,6 +30,12 @@ TEST(test_late)
 /* A loop that has not begun, could not be read, or is nonsense. */
 TEST(test_unknown)
 {
+	struct fake_memory none = {0};
+	struct sw_event_loop ret = {0};
+	sw_v8_loop_read(fake_memory(&none), 0x1000, 4100 * MS, &ret);
+	assert_false(ret.known);
+	sw_v8_loop_read(fake_memory(&none), 0, 4100 * MS, &ret);
+	assert_int_equal(none.reads, 1); /* it is not known where one is */
 	assert_false(tell(0, 4100 * MS).known);
 	assert_false(tell(1000, 0).known);
 	assert_false(tell(4101, 4100 * MS).known);
