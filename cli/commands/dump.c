@@ -2,7 +2,6 @@
 /* All threads of one or several targets, once: by ourselves or through the daemon. */
 #include "commands/commands.h"
 #include "series/burst.h"
-#include "daemon/call.h"
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
 #include "daemon/first.h"
@@ -133,6 +132,24 @@ static int dump_alone(struct dumper *d, const struct sw_subject *subject,
 	return status;
 }
 
+/* The kernel refuses it to the user: the daemon may be asked instead. */
+static int say_refused(const struct dumper *d, const struct sw_subject *subject,
+		       const struct sw_error *err, bool *ret_ask)
+{
+	char message[SW_ERROR_MESSAGE_MAX + 64];
+	const enum sw_daemon_state state =
+		d->options->via == SW_VIA_AUTO ? sw_daemon_state(d->options) : SW_DAEMON_ABSENT;
+	*ret_ask = state == SW_DAEMON_ANSWERS;
+	if (*ret_ask)
+		return SW_STATUS_DENIED;
+	if (state == SW_DAEMON_ABSENT)
+		return sw_complain_error(subject->name, err);
+	(void) snprintf(message, sizeof(message), "%s, and the daemon does not answer",
+			err->message); /* fits */
+	sw_complain_for(subject->name, message, sw_error_wire(err->code), SW_SAID_OF_SILENT);
+	return SW_STATUS_DENIED;
+}
+
 static int dump_directly(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns,
 			 bool *ret_refused)
 {
@@ -151,18 +168,18 @@ static int dump_directly(struct dumper *d, const struct sw_subject *subject, int
 		status = dump_alone(d, subject, &how, &r, &err);
 	else
 		r = dump_with_others(d, subject, &how, &err);
-	*ret_refused = r == -SW_E_NOT_PERMITTED && d->options->via == SW_VIA_AUTO &&
-		       sw_daemon_listens(d->options);
-	if (r < 0)
-		return *ret_refused ? SW_STATUS_DENIED : sw_complain_error(subject->name, &err);
-	return status;
+	*ret_refused = false;
+	if (r == -SW_E_NOT_PERMITTED)
+		return say_refused(d, subject, &err, ret_refused);
+	return r < 0 ? sw_complain_error(subject->name, &err) : status;
 }
 
 static int dump_one(struct dumper *d, const struct sw_subject *subject, int64_t begin_ns)
 {
 	bool by_daemon = d->options->via == SW_VIA_DAEMON;
 	if (d->options->via == SW_VIA_AUTO)
-		by_daemon = !sw_may_capture_directly(subject->pid) && sw_daemon_listens(d->options);
+		by_daemon = !sw_may_capture_directly(subject->pid) &&
+			    sw_daemon_state(d->options) == SW_DAEMON_ANSWERS;
 	int status = SW_STATUS_COMPLETE;
 	if (!by_daemon && dump_without_stop(d, subject, &status))
 		return status;
@@ -217,8 +234,12 @@ static int dump_all(struct dumper *d, struct sw_selection *selection)
 	d->alone = n == 1 && d->delivery.output.direct && !d->options->follow && !d->options->merge;
 	d->selection = selection;
 	if (!d->options->follow && d->options->via != SW_VIA_DAEMON &&
-	    sw_split_is_worth_it(&d->delivery, n))
+	    sw_split_is_worth_it(&d->delivery, n)) {
+		/* Each of the processes that share the work would wait for a daemon that is silent. */
+		if (d->options->via == SW_VIA_AUTO && geteuid() != 0)
+			(void) sw_daemon_state(d->options);
 		return sw_split(&d->delivery, n, &work);
+	}
 	return dump_range(d, 0, n, progress);
 }
 

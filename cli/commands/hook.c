@@ -7,6 +7,7 @@
 #include "daemon/call.h"
 #include "daemon/dump.h"
 #include "daemon/complaint.h"
+#include "daemon/first.h"
 #include "run/deliver.h"
 #include "errors.h"
 #include "hook/request.h"
@@ -34,6 +35,7 @@ struct hooker {
 	const char *reason;
 	bool by_daemon, into_directory, keeps; /* keeps: -o is given */
 	bool to_stdout;
+	enum sw_daemon_state daemon; /* as --via auto wants to know it */
 	struct sw_session *session;  /* owned; when not by_daemon */
 	struct sw_delivery delivery; /* into a file */
 };
@@ -229,11 +231,13 @@ static int prepare(struct hooker *h)
 	if (!h->by_daemon && !h->keeps) {
 		char buffer[SW_SOCKET_PATH_SIZE];
 		bool direct = h->options.via == SW_VIA_DIRECT;
+		bool silent = h->daemon == SW_DAEMON_SILENT;
 		if (direct)
 			(void) sw_fail(&err, SW_E_NOT_FOUND, "--via direct, and there is no -o");
 		else
-			(void) sw_fail(&err, SW_E_NOT_FOUND,
-				       "nobody listens on %s, and there is no -o",
+			(void) sw_fail(&err, silent ? SW_E_TIMEOUT : SW_E_NOT_FOUND,
+				       "%s on %s, and there is no -o",
+				       silent ? "the daemon does not answer" : "nobody listens",
 				       sw_daemon_path(&h->options, buffer));
 		sw_complain_for(h->kind, err.message, sw_error_wire(err.code),
 				SW_SAID_OF_HOOK | (direct ? 0 : SW_SAID_OF_DAEMON));
@@ -325,8 +329,9 @@ static int act(struct hooker *h, struct sw_hook_request *request)
 		h->options.wants = &request->want;
 		h->options.n_wants = 1;
 	}
+	h->daemon = h->options.via == SW_VIA_AUTO ? sw_daemon_state(&h->options) : SW_DAEMON_ABSENT;
 	h->by_daemon = h->options.via != SW_VIA_DIRECT &&
-		       (h->options.via == SW_VIA_DAEMON || sw_daemon_listens(&h->options));
+		       (h->options.via == SW_VIA_DAEMON || h->daemon == SW_DAEMON_ANSWERS);
 	return capture(h);
 }
 

@@ -98,7 +98,8 @@ enum {
 	SW_SAID_OF_PROCESSES = INT64_C(1) << 40, /* several processes of a name */
 	SW_SAID_OF_TRAP = INT64_C(1) << 41,      /* a process that a filter ends says it itself, */
 	SW_SAID_OF_SANDBOX = INT64_C(1) << 42,   /* and its command has --no-sandbox */
-	SW_SAID_LAST = SW_SAID_OF_SANDBOX,
+	SW_SAID_OF_SILENT = INT64_C(1) << 43,    /* a daemon that gives no answer */
+	SW_SAID_LAST = SW_SAID_OF_SILENT,
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

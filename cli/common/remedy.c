@@ -53,6 +53,7 @@ enum {
 	SIGNAL = SW_SAID_OF_SIGNAL,
 	MACHINE = SW_SAID_OF_MACHINE,
 	PROCESSES = SW_SAID_OF_PROCESSES,
+	SILENT = SW_SAID_OF_SILENT,
 };
 
 /* The first row of a word counts whose causes are all there; the last one has none. */
@@ -69,6 +70,8 @@ static const struct {
 	{"no_such_process", 0, "check the process id: it may have ended"},
 	{"no_such_thread", 0, "see its threads in /proc/PID/task"},
 	{"not_permitted", DAEMON, "see the permissions of the daemon's socket"},
+	{"not_permitted", SILENT,
+	 "run as root, or see what the daemon does: 'systemctl status snapwalkd'"},
 	{"not_permitted", MACHINE, "run it as root"},
 	{"not_permitted", FILED | ROOT, "see who may use it with 'ls -l'"},
 	{"not_permitted", FILED, "run as root, or see who may use it with 'ls -l'"},

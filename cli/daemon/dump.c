@@ -2,6 +2,7 @@
 #include "daemon/dump.h"
 #include "cleanup.h"
 #include "daemon/call.h"
+#include "daemon/first.h"
 #include "daemon/stream.h"
 #include "daemon/complaint.h"
 #include "errors.h"
@@ -153,8 +154,18 @@ static struct json_object *parameters_of(const struct sw_options *options, pid_t
 bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *reason,
 		       struct sw_daemon_dump *ret, struct sw_complaint *ret_why)
 {
-	return call(options, "io.snapwalk.Capture", parameters_of(options, pid, reason),
-		    options->timeout_ms, NULL, ret, ret_why);
+	/* A daemon that hangs is waited for once, not for each process of the command. */
+	static bool was_late;
+	if (was_late && sw_daemon_state(options) == SW_DAEMON_SILENT) {
+		const struct sw_error err = {.code = SW_E_TIMEOUT,
+					     .message = "the daemon does not answer"};
+		sw_complaint_of_error(ret_why, &err);
+		return false;
+	}
+	bool ok = call(options, "io.snapwalk.Capture", parameters_of(options, pid, reason),
+		       options->timeout_ms, NULL, ret, ret_why);
+	was_late |= !ok && strcmp(ret_why->code, sw_error_wire(SW_E_TIMEOUT)) == 0;
+	return ok;
 }
 
 bool sw_daemon_profile(const struct sw_options *options, pid_t pid, struct sw_stop_signals *stop,

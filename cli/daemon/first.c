@@ -20,18 +20,25 @@ static bool take_any(void *arg, struct json_object *parameters, struct sw_compla
 }
 
 /* The kernel accepts connections for a daemon that is stopped or hangs. Its answer to a capture would be waited for
- * much longer, and for each process once more, though the command can do without it. Any answer will do. */
-static bool answers(const struct sw_options *options)
+ * much longer, and for each process once more. Any answer will do. */
+static bool is_silent(const struct sw_options *options)
 {
-	static bool is_silent;
+	static bool was_silent;
 	struct sw_complaint why;
-	if (!is_silent) {
+	if (!was_silent) {
 		(void) sw_daemon_call(options, "org.varlink.service.GetInfo",
 				      json_object_new_object(), false, ALIVE_MS, take_any, NULL,
 				      &why);
-		is_silent = why.code != NULL && strcmp(why.code, "timeout") == 0;
+		was_silent = why.code != NULL && strcmp(why.code, "timeout") == 0;
 	}
-	return !is_silent;
+	return was_silent;
+}
+
+enum sw_daemon_state sw_daemon_state(const struct sw_options *options)
+{
+	if (!sw_daemon_listens(options))
+		return SW_DAEMON_ABSENT;
+	return is_silent(options) ? SW_DAEMON_SILENT : SW_DAEMON_ANSWERS;
 }
 
 bool sw_daemon_is_first(const struct sw_options *options)
@@ -40,7 +47,7 @@ bool sw_daemon_is_first(const struct sw_options *options)
 		UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_PERFMON | UINT64_C(1) << CAP_BPF;
 	return options->via == SW_VIA_AUTO && options->snapshot.stop != SW_STOP_ALWAYS &&
 	       geteuid() != 0 && !sw_caps_have(without_stop) &&
-	       sw_daemon_of_others_listens(options) && answers(options);
+	       sw_daemon_of_others_listens(options) && !is_silent(options);
 }
 
 bool sw_may_capture_directly(pid_t pid)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 15s
+# tier: gate 30s
 """Clients that are not ours: Python's standard library, socat with jq, varlinkctl and
 python3-varlink where they are installed; and our own command."""
 import contextlib
@@ -348,6 +348,35 @@ def own_processes(tap, daemon):
                   "the daemon does not answer: by the command, and a minute is not waited for each process", (took, got))
 
 
+def processes_of_others(tap):
+    """A user who may not dump two processes has nothing to wait a minute for where the daemon does not answer; a hook
+    that has a place for dumps does it without the daemon."""
+    if os.geteuid() != 0:
+        tap.skip("processes of others", "not root", Tap.ROOT)
+        return
+    user = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
+    with Daemon() as silent, Target("threads", 1, 10) as target, Target("threads", 1, 10) as other, \
+            tempfile.TemporaryDirectory() as directory:
+        env = {**os.environ, "SNAPWALK_SOCKET": silent.socket_path}
+
+        def timed(*words, **more):
+            begin = time.monotonic()
+            got = subprocess.run([public(SNAPWALK), *map(str, words)], cwd="/", timeout=hangs_s(), env=env,
+                                 capture_output=True, text=True, **more)
+            return time.monotonic() - begin, got
+        with stopped(silent.pid):
+            took, got = timed(other.pid, target.pid, **user)
+            tap.check(got.returncode == 77 and took < 45, "a silent daemon: not permitted, and no minute is waited", (took, got))
+            tap.equal(got.stderr.count(", and the daemon does not answer (not_permitted): run as root, or see what the daemon does"),
+                      2, "... and each line says that it does not answer")
+            took, got = timed("hook", "nagios", "--pid", target.pid, "-o", directory, "CRITICAL", "HARD", 3)
+            tap.check(got.returncode in (0, 3) and len(os.listdir(directory)) == 1 and took < 45,
+                      "hook with -o: without the daemon", (took, got))
+            took, got = timed("hook", "nagios", "--pid", target.pid, "CRITICAL", "HARD", 3)
+            tap.check(got.returncode == 1 and "the daemon does not answer on" in got.stderr and "(timeout)" in got.stderr,
+                      "... without -o: it says why nothing is kept", (took, got))
+
+
 def watch(tap, daemon):
     with Target("threads", 1, 5) as target:
         env = dict(os.environ, SNAPWALK_SOCKET=daemon.socket_path)
@@ -416,7 +445,7 @@ def main():
                      sample_and_subscribe, selectors, socat_and_jq, varlinkctl, python_varlink,
                      command, own_processes, watch):
             tap.guard(test, daemon)
-    for test in tap.chosen(hostile_daemon):
+    for test in tap.chosen(processes_of_others, hostile_daemon):
         tap.guard(test)
     tap.done()
 
