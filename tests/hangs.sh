@@ -28,7 +28,6 @@ cli/daemon/first.c		proc	stat
 cli/commands/dumper.c		own	access
 cli/commands/explain.c		proc	fopen
 cli/commands/hook.c		own	stat
-cli/common/dwo_reader.c		apart	open sw_own_fd_open_to_read
 cli/common/pair_file.c		own	opendir
 cli/common/word_kind.c		own	open stat
 cli/daemon/call.c		own	access
@@ -50,6 +49,7 @@ cli/run/fetcher.c		own	access
 cli/run/keep.c			own	lstat
 cli/run/naming.c		own	stat
 cli/run/obtain.c		own	open
+cli/run/owner_files.c		apart	open sw_own_fd_open_to_read
 cli/run/output.c		own	open openat stat sw_own_fd_open
 cli/run/rights.c		proc	fstatat open readlinkat
 cli/top/terminal.c		own	open

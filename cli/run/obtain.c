@@ -3,7 +3,7 @@
 #include "run/apart.h"
 #include "cleanup.h"
 #include "common/complain.h"
-#include "common/dwo_reader.h"
+#include "run/owner_files.h"
 #include "errors.h"
 #include "run/keep.h"
 #include "run/naming.h"
@@ -82,7 +82,7 @@ int sw_obtain(struct sw_session *session, const struct sw_subject *subject,
 
 struct confine {
 	const struct sw_options *options;
-	struct sw_dwo_reader dwo_reader;
+	struct sw_owner_files owner_files;
 };
 
 static bool may_have_dwo(const struct sw_snapshot *snap)
@@ -100,20 +100,20 @@ static bool may_have_dwo(const struct sw_snapshot *snap)
 }
 
 /* Before the sandbox is entered, which permits no fork. */
-static void dwo_reader_start(struct confine *c, const struct sw_snapshot *snap)
+static void owner_files_start(struct confine *c, const struct sw_snapshot *snap)
 {
 	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
 	    may_have_dwo(snap))
-		sw_dwo_reader_start(&c->dwo_reader,
-				    &(struct sw_dwo_reader_user){.uid = snap->process.uid,
-								 .gid = snap->process.gid});
+		sw_owner_files_start(&c->owner_files,
+				     &(struct sw_owner_files_user){.uid = snap->process.uid,
+								   .gid = snap->process.gid});
 }
 
-static void dwo_reader_use(struct confine *c, struct sw_pipeline_options *how)
+static void owner_files_use(struct confine *c, struct sw_pipeline_options *how)
 {
 	if (!c->options->no_sandbox) {
-		how->symbolize.dwo_read = sw_dwo_reader_read;
-		how->symbolize.dwo_arg = &c->dwo_reader;
+		how->symbolize.dwo_read = sw_owner_files_read_dwo;
+		how->symbolize.dwo_arg = &c->owner_files;
 	}
 }
 
@@ -122,7 +122,7 @@ static int confine(void *arg, const struct sw_snapshot *snap, struct sw_error *e
 	struct confine *c = arg;
 	if (c->options->keeper != NULL && !c->options->no_sandbox)
 		sw_keeper_begin(c->options->keeper, c->options);
-	dwo_reader_start(c, snap);
+	owner_files_start(c, snap);
 	return sw_sandbox_enter(c->options, snap, err);
 }
 
@@ -141,7 +141,7 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 		       const struct sw_options *options, const struct sw_pipeline_options *how,
 		       struct sw_pipeline *ret, struct sw_error *err)
 {
-	struct confine arg = {.options = options, .dwo_reader.fd = -EBADF};
+	struct confine arg = {.options = options, .owner_files.fd = -EBADF};
 	struct sw_pipeline_options confined = *how;
 	*ret = (struct sw_pipeline){0};
 	sw_keep_prepare(options);
@@ -161,12 +161,12 @@ int sw_obtain_confined(struct sw_session *session, const struct sw_subject *subj
 	} else if (!sw_subject_is_saved(subject)) {
 		confined.resumed = confine;
 		confined.resumed_arg = &arg;
-		dwo_reader_use(&arg, &confined);
+		owner_files_use(&arg, &confined);
 	}
 	r = sw_obtain(session, &found, options, &confined, ret, err);
 	if (r < 0 && fd >= 0)
 		name_again(err, link, subject->path);
-	sw_dwo_reader_end(&arg.dwo_reader);
+	sw_owner_files_end(&arg.owner_files);
 	return r;
 }
 
@@ -214,7 +214,7 @@ static int read_one(struct job *job, const struct sw_capture *c, struct sw_pipel
 	if (c->snap == NULL)
 		return sw_obtain_confined(job->session, &c->subject, options, &how, ret, err);
 	const struct sw_origin origin = {.kind = SW_FROM_SNAPSHOT, .snapshot = c->snap};
-	dwo_reader_use(&job->confine, &how);
+	owner_files_use(&job->confine, &how);
 	int r = c == job->captures ? confine(&job->confine, c->snap, err) : 0;
 	return r < 0 ? r : sw_pipeline_run(job->session, &origin, &how, ret, err);
 }
@@ -246,7 +246,7 @@ static int tell(void *arg, int fd)
 	const struct sw_options *options = job->delivery.options;
 	struct sw_output out = {.fd = fd, .direct = true};
 	job->n_written = job->delivery.n_written;
-	job->confine = (struct confine){.options = options, .dwo_reader.fd = -EBADF};
+	job->confine = (struct confine){.options = options, .owner_files.fd = -EBADF};
 	struct sw_namer namer = {.fetcher.fd = -EBADF};
 	if (sw_naming_is_asked(options)) {
 		int status = sw_namer_begin(&namer, options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "run/sampled_files.h"
 #include "cleanup.h"
-#include "common/dwo_reader.h"
+#include "run/owner_files.h"
 #include "text.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { STATUS_MAX = 64 * 1024, NOBODY = 65534 };
 
 /* The command samples once. */
 static struct {
-	struct sw_dwo_reader reader;
+	struct sw_owner_files reader;
 	unsigned uid, gid; /* real ones */
 	bool known, several;
 } files = {.reader.fd = -EBADF};
@@ -47,18 +47,18 @@ void sw_sampled_files_use(const struct sw_options *options, struct sw_symbolize_
 {
 	if (options->no_sandbox)
 		return;
-	symbolize->dwo_read = sw_dwo_reader_read;
+	symbolize->dwo_read = sw_owner_files_read_dwo;
 	symbolize->dwo_arg = &files.reader;
-	symbolize->may_read = sw_dwo_reader_opens;
+	symbolize->may_read = sw_owner_files_may_open;
 	symbolize->may_read_arg = &files.reader;
 }
 
 void sw_sampled_files_begin(const struct sw_options *options)
 {
 	bool one = files.known && !files.several;
-	const struct sw_dwo_reader_user user = {.uid = one ? files.uid : NOBODY,
-						.gid = one ? files.gid : NOBODY,
-						.opens = true};
+	const struct sw_owner_files_user user = {.uid = one ? files.uid : NOBODY,
+						 .gid = one ? files.gid : NOBODY,
+						 .opens = true};
 	if (options->symbolize.level != SW_SYMBOLS_NONE && files.reader.fd < 0)
-		sw_dwo_reader_start(&files.reader, &user);
+		sw_owner_files_start(&files.reader, &user);
 }

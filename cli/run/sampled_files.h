@@ -6,7 +6,7 @@
 
 /*
  * Debug files, for commands that parse between captures: they may read all files. .dwo files, whose names a process
- * chose, are read by a child with the permissions of that process's user (common/dwo_reader.h); of the files beside a
+ * chose, are read by a child with the permissions of that process's user (run/owner_files.h); of the files beside a
  * program (NAME.debug, .debug/NAME, NAME.dwp) it says whether that user may read them. There is one child
  * for the command. Where it samples processes of several users, or of any, the permissions are those of nobody.
  */

@@ -113,7 +113,7 @@ PERMITTED = {
 # Which argument tells apart calls that are there several times.
 TOLD_BY = {"ptrace": 1, "kill": 2, "tgkill": 3, "prctl": 1, "clone": 1, "socket": 1, "bpf": 1}
 
-SAMPLED = [("snapwalk", "sample"), ("snapwalk-dwo", "parser"), ("snapwalk-unpack", "unpacker")]
+SAMPLED = [("snapwalk", "sample"), ("snapwalk-files", "parser"), ("snapwalk-unpack", "unpacker")]
 DUMPED = [("snapwalk", "dump"), ("snapwalk-unpack", "unpacker")]
 
 
@@ -264,7 +264,7 @@ def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
                 print(f"# {about}: was not there: {done.stderr}", flush=True)
             checked(tap, about, some, lines[len(before):])
             if before:
-                landlocked(tap, about, reads_some or roles[-1] in ("sample", "host") or process.name == "snapwalk-dwo",
+                landlocked(tap, about, reads_some or roles[-1] in ("sample", "host") or process.name == "snapwalk-files",
                            read, made, lines[:len(before)])
         tap.check(untouched(here), f"{about}: nothing was made, changed or removed", os.listdir(here))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/dwo_reader.h"
+#include "run/owner_files.h"
 #include "bytes.h"
 #include "cleanup.h"
 #include "in_root.h"
@@ -90,11 +90,11 @@ static struct answer file_open(const char *path, uid_t owner)
 		       : (struct answer){0};
 }
 
-static void serve(int fd, const struct sw_dwo_reader_user *user, uint8_t *space)
+static void serve(int fd, const struct sw_owner_files_user *user, uint8_t *space)
 {
 	struct question q;
 	struct sw_error err;
-	(void) prctl(PR_SET_NAME, "snapwalk-dwo"); /* cannot fail */
+	(void) prctl(PR_SET_NAME, "snapwalk-files"); /* cannot fail */
 	if (!sw_owner_can_become(user->uid, user->gid))
 		return;
 	sw_owner_become(user->uid, user->gid);
@@ -157,21 +157,21 @@ bool sw_dwo_is_of_distribution(const char *path)
 	return false;
 }
 
-void sw_dwo_reader_start(struct sw_dwo_reader *reader, const struct sw_dwo_reader_user *user)
+void sw_owner_files_start(struct sw_owner_files *files, const struct sw_owner_files_user *user)
 {
 	int fds[2];
-	*reader = (struct sw_dwo_reader){.fd = -EBADF};
+	*files = (struct sw_owner_files){.fd = -EBADF};
 	void *space = mmap(NULL, SPACE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (space == MAP_FAILED)
 		return;
-	reader->space = space;
+	files->space = space;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return;
 	pid_t parent = getpid(), pid = fork();
 	if (pid == 0) {
 		(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-		/* The reader may sleep in a file system that does not answer: nobody waits for our
+		/* The child may sleep in a file system that does not answer: nobody waits for our
 		 * output's end then. */
 		sw_confine_descriptors((int *const[]){&fds[1]}, 1);
 		if (getppid() == parent)
@@ -180,36 +180,36 @@ void sw_dwo_reader_start(struct sw_dwo_reader *reader, const struct sw_dwo_reade
 	}
 	(void) close(fds[1]); /* a socket */
 	if (pid > 0)
-		reader->fd = fds[0];
+		files->fd = fds[0];
 	else
 		(void) close(fds[0]);                   /* likewise */
 	(void) mprotect(space, SPACE_BYTES, PROT_READ); /* or it is writable, which hurts nobody */
 }
 
-static struct answer ask(struct sw_dwo_reader *reader, bool opens, const char *path,
+static struct answer ask(struct sw_owner_files *files, bool opens, const char *path,
 			 int64_t wait_ms)
 {
-	struct pollfd p = {.fd = reader->fd, .events = POLLIN};
+	struct pollfd p = {.fd = files->fd, .events = POLLIN};
 	struct question q = {.opens = opens};
 	struct answer a = {0};
 	size_t length = strlen(path), bytes = offsetof(struct question, path) + length;
-	if (reader->fd < 0 || length == 0 || length >= sizeof(q.path))
+	if (files->fd < 0 || length == 0 || length >= sizeof(q.path))
 		return a;
 	memcpy(q.path, path, length);
-	if (write(reader->fd, &q, bytes) != (ssize_t) bytes)
+	if (write(files->fd, &q, bytes) != (ssize_t) bytes)
 		return a;
-	if (poll(&p, 1, (int) wait_ms) != 1 || read(reader->fd, &a, sizeof(a)) != sizeof(a) ||
+	if (poll(&p, 1, (int) wait_ms) != 1 || read(files->fd, &a, sizeof(a)) != sizeof(a) ||
 	    a.size > SPACE_BYTES) {
 		/* A late answer would be taken for that to the next question. */
-		sw_close_p(&reader->fd);
+		sw_close_p(&files->fd);
 		return (struct answer){0};
 	}
 	return a;
 }
 
-size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, const void **ret)
+size_t sw_owner_files_read_dwo(void *arg, const char *path, int64_t deadline_ns, const void **ret)
 {
-	struct sw_dwo_reader *reader = arg;
+	struct sw_owner_files *files = arg;
 	int64_t wait_ms = WAIT_MAX_MS;
 	int64_t left_ns = deadline_ns != 0 ? deadline_ns - sw_clock_ns() : INT64_MAX;
 	/* No answer would end the child, which is asked again for other modules. */
@@ -217,24 +217,24 @@ size_t sw_dwo_reader_read(void *arg, const char *path, int64_t deadline_ns, cons
 		return 0;
 	if (left_ns / NS_PER_MS < wait_ms)
 		wait_ms = left_ns / NS_PER_MS;
-	size_t size = ask(reader, false, path, wait_ms).size;
+	size_t size = ask(files, false, path, wait_ms).size;
 	if (size > 0)
-		*ret = reader->space;
+		*ret = files->space;
 	return size;
 }
 
 /* A file that has an open descriptor keeps its inode's number. */
-bool sw_dwo_reader_opens(void *arg, const char *path, int fd)
+bool sw_owner_files_may_open(void *arg, const char *path, int fd)
 {
 	struct stat st;
 	struct answer a = ask(arg, true, path, WAIT_OPEN_MS);
 	return a.inode != 0 && fstat(fd, &st) == 0 && a.device == st.st_dev && a.inode == st.st_ino;
 }
 
-void sw_dwo_reader_end(struct sw_dwo_reader *reader)
+void sw_owner_files_end(struct sw_owner_files *files)
 {
-	sw_close_p(&reader->fd);
-	if (reader->space != NULL)
-		(void) munmap((void *) reader->space, SPACE_BYTES); /* ours */
-	*reader = (struct sw_dwo_reader){.fd = -EBADF};
+	sw_close_p(&files->fd);
+	if (files->space != NULL)
+		(void) munmap((void *) files->space, SPACE_BYTES); /* ours */
+	*files = (struct sw_owner_files){.fd = -EBADF};
 }

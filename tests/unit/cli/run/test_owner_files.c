@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The child that reads .dwo files: what it opens, and what happens when it does not answer. */
-#include "common/dwo_reader.h"
+/* The child with the permissions of the owner: what it opens, and what happens when it does not answer. */
+#include "run/owner_files.h"
 #include "cleanup.h"
 #include <snapwalk/clock.h>
 #define TEST_OWN_MAIN
@@ -94,29 +94,29 @@ TEST(directories_of_a_distribution_end_with_a_slash)
 
 TEST(regular_files_of_that_name_are_read)
 {
-	struct sw_dwo_reader reader;
+	struct sw_owner_files files;
 	const void *bytes = NULL;
 	file_make("a.dwo", "\177ELF and more");
 	file_make("b.dwo", "something else");
 	file_make("c.elf", "\177ELF and more");
 	assert_int_equal(mkfifo(path_of("d.dwo"), 0600), 0);
-	sw_dwo_reader_start(&reader, &(struct sw_dwo_reader_user){getuid(), getgid(), true});
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("b.dwo"), 0, &bytes), 0);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("c.elf"), 0, &bytes), 0);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("d.dwo"), 0, &bytes), 0);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("e.dwo"), 0, &bytes), 0);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), 0, &bytes), 13);
+	sw_owner_files_start(&files, &(struct sw_owner_files_user){getuid(), getgid(), true});
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("b.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("c.elf"), 0, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("d.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("e.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("a.dwo"), 0, &bytes), 13);
 	assert_memory_equal(bytes, "\177ELF and more", 13);
-	sw_dwo_reader_end(&reader);
+	sw_owner_files_end(&files);
 }
 
 /* The user's permissions are those of the test itself, or of an id that owns nothing, as root alone may take another. */
 TEST(a_file_is_compared_with_what_the_user_opens)
 {
 	const bool is_root = geteuid() == 0;
-	const struct sw_dwo_reader_user user = {is_root ? 4001 : getuid(),
-						is_root ? 4001 : getgid(), true};
-	struct sw_dwo_reader reader;
+	const struct sw_owner_files_user user = {is_root ? 4001 : getuid(),
+						 is_root ? 4001 : getgid(), true};
+	struct sw_owner_files files;
 	assert_int_equal(chmod(directory, 0755), 0);
 	file_make("open", "one");
 	file_make("closed", "two");
@@ -125,45 +125,45 @@ TEST(a_file_is_compared_with_what_the_user_opens)
 	sw_cleanup(sw_close_p) int two = open(path_of("closed"), O_PATH | O_CLOEXEC);
 	sw_cleanup(sw_close_p) int fifo = open(path_of("d.dwo"), O_PATH | O_CLOEXEC);
 	assert_true(one >= 0 && two >= 0 && fifo >= 0);
-	sw_dwo_reader_start(&reader, &user);
-	assert_true(sw_dwo_reader_opens(&reader, path_of("open"), one));
-	assert_false(sw_dwo_reader_opens(&reader, path_of("closed"), two));
+	sw_owner_files_start(&files, &user);
+	assert_true(sw_owner_files_may_open(&files, path_of("open"), one));
+	assert_false(sw_owner_files_may_open(&files, path_of("closed"), two));
 	/* Another file than the one that the path leads to. */
-	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), two));
-	assert_false(sw_dwo_reader_opens(&reader, path_of("none"), one));
-	assert_false(sw_dwo_reader_opens(&reader, path_of("d.dwo"), fifo));
-	assert_true(sw_dwo_reader_opens(&reader, path_of("open"), one));
-	sw_dwo_reader_end(&reader);
-	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), one));
+	assert_false(sw_owner_files_may_open(&files, path_of("open"), two));
+	assert_false(sw_owner_files_may_open(&files, path_of("none"), one));
+	assert_false(sw_owner_files_may_open(&files, path_of("d.dwo"), fifo));
+	assert_true(sw_owner_files_may_open(&files, path_of("open"), one));
+	sw_owner_files_end(&files);
+	assert_false(sw_owner_files_may_open(&files, path_of("open"), one));
 	/* A child for a dump tells nothing of files. */
-	sw_dwo_reader_start(&reader,
-			    &(struct sw_dwo_reader_user){.uid = user.uid, .gid = user.gid});
-	assert_false(sw_dwo_reader_opens(&reader, path_of("open"), one));
-	sw_dwo_reader_end(&reader);
+	sw_owner_files_start(&files,
+			     &(struct sw_owner_files_user){.uid = user.uid, .gid = user.gid});
+	assert_false(sw_owner_files_may_open(&files, path_of("open"), one));
+	sw_owner_files_end(&files);
 }
 
-/* A reader that did not answer is asked no more: its answer would be that to the question
+/* A child that did not answer is asked no more: its answer would be that to the question
  * before. */
 TEST(after_no_answer_it_is_not_asked)
 {
-	struct sw_dwo_reader reader;
+	struct sw_owner_files files;
 	const void *bytes = NULL;
-	sw_dwo_reader_start(&reader, &(struct sw_dwo_reader_user){getuid(), getgid(), true});
-	int fd = reader.fd;
+	sw_owner_files_start(&files, &(struct sw_owner_files_user){getuid(), getgid(), true});
+	int fd = files.fd;
 	/* Without time nothing is asked, and so the next question is answered. */
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), LONG_AGO_NS, &bytes), 0);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), 0, &bytes), 13);
-	for (int i = 0; i < 100000 && reader.fd >= 0; i++)
-		(void) sw_dwo_reader_read(&reader, path_of("a.dwo"), sw_clock_ns() + SOON_NS,
-					  &bytes);
-	assert_int_equal(reader.fd, -EBADF);
-	/* The reader's number is another file's now, which nobody writes to. */
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("a.dwo"), LONG_AGO_NS, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("a.dwo"), 0, &bytes), 13);
+	for (int i = 0; i < 100000 && files.fd >= 0; i++)
+		(void) sw_owner_files_read_dwo(&files, path_of("a.dwo"), sw_clock_ns() + SOON_NS,
+					       &bytes);
+	assert_int_equal(files.fd, -EBADF);
+	/* The descriptor's number is another file's now, which nobody writes to. */
 	sw_cleanup(sw_close_p) int other =
 		open(path_of("other"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(other, fd);
-	assert_int_equal(sw_dwo_reader_read(&reader, path_of("a.dwo"), 0, &bytes), 0);
+	assert_int_equal(sw_owner_files_read_dwo(&files, path_of("a.dwo"), 0, &bytes), 0);
 	assert_int_equal(lseek(other, 0, SEEK_END), 0);
-	sw_dwo_reader_end(&reader);
+	sw_owner_files_end(&files);
 }
 
 int main(void)
