@@ -117,10 +117,16 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		opens = {.call = SYS_openat, .action = SECCOMP_RET_ALLOW},
 		begins = {.call = SYS_pidfd_open, .action = SECCOMP_RET_ALLOW},
 		/* The table of what is outstanding, whose descriptor is there. */
-		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH);
+		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH),
+		keeps_handler = {.call = SYS_rt_sigaction,
+				 .action = SECCOMP_RET_KILL_PROCESS,
+				 .mask = UINT32_MAX,
+				 .value = SIGSYS};
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
-	f.traps = (more & SW_SECCOMP_TRAPS) != 0 && (more & SW_SECCOMP_CAPTURE) == 0;
+	f.traps = (more & SW_SECCOMP_TRAPS) != 0;
+	if (f.traps && (more & SW_SECCOMP_CAPTURE))
+		sw_filter_add(&f, &keeps_handler);
 	if (more & SW_SECCOMP_CAPTURE) {
 		sw_filter_add(&f, &lists);
 		sw_calls_add_capture(&f);

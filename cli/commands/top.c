@@ -9,6 +9,7 @@
 #include "series/looks.h"
 #include "run/output.h"
 #include "run/sandbox.h"
+#include "run/trapped.h"
 #include "top/terminal.h"
 #include "utf8.h"
 
@@ -334,6 +335,7 @@ static int finish(const struct top *t, int r, const struct sw_error *err)
 static int terminal_prepare(struct top *t, const struct sw_subject *subject, struct sw_error *err)
 {
 	int r = sw_dumper_start(&t->dumper, t->options, subject->pid, err);
+	sw_trapped_first(sw_terminal_restore);
 	return r < 0 ? r : sw_terminal_open(&t->terminal, err);
 }
 

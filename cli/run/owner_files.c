@@ -5,6 +5,7 @@
 #include "in_root.h"
 #include "parts.h"
 #include "own_fd.h"
+#include "run/trapped.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -33,9 +34,13 @@ struct question {
 
 /* All zeros: no. */
 struct answer {
-	uint64_t size;          /* of the bytes */
+	uint64_t size;          /* of the bytes; TRAPPED */
 	uint64_t device, inode; /* of the file that was opened */
+	uint64_t call;          /* TRAPPED: the number of the system call */
 };
+
+/* The last answer of a child that its filter of system calls ends. */
+static const uint64_t TRAPPED = UINT64_MAX;
 
 /* ---- in the child ------------------------------------------------------------------------- */
 
@@ -90,6 +95,15 @@ static struct answer file_open(const char *path, uid_t owner)
 		       : (struct answer){0};
 }
 
+static int said_fd; /* for a signal handler */
+
+/* The child has no standard error: whoever waits for its end must not wait for a file system. */
+static void say_trapped(int call)
+{
+	const struct answer a = {.size = TRAPPED, .call = (uint64_t) call};
+	(void) !write(said_fd, &a, sizeof(a)); /* nowhere left to complain */
+}
+
 static void serve(int fd, const struct sw_owner_files_user *user, uint8_t *space)
 {
 	struct question q;
@@ -101,7 +115,9 @@ static void serve(int fd, const struct sw_owner_files_user *user, uint8_t *space
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;
 #ifndef __SANITIZE_ADDRESS__
-	if (sw_seccomp_parser(0, &err) < 0)
+	said_fd = fd;
+	sw_seccomp_trap(say_trapped);
+	if (sw_seccomp_parser(SW_SECCOMP_TRAPS, &err) < 0)
 		return;
 #endif
 	for (;;) {
@@ -197,9 +213,11 @@ static struct answer ask(struct sw_owner_files *files, bool opens, const char *p
 		return a;
 	memcpy(q.path, path, length);
 	if (write(files->fd, &q, bytes) != (ssize_t) bytes)
-		return a;
+		wait_ms = 0; /* it has ended, perhaps with a word on why */
 	if (poll(&p, 1, (int) wait_ms) != 1 || read(files->fd, &a, sizeof(a)) != sizeof(a) ||
 	    a.size > SPACE_BYTES) {
+		if (a.size == TRAPPED)
+			sw_trapped_say_of_child((int) a.call);
 		/* A late answer would be taken for that to the next question. */
 		sw_close_p(&files->fd);
 		return (struct answer){0};

@@ -177,7 +177,7 @@ static int give_up(const struct sw_options *options, uint64_t caps, struct paths
 	(void) options, (void) calls; /* its check for leaks clones a thread that traces this one */
 	return r < 0 ? r : 0;
 #else
-	if (r >= 0 && (calls & SW_SECCOMP_CAPTURE) == 0)
+	if (r >= 0)
 		calls |= sw_trapped_begin(options);
 	return r < 0 ? r : sw_seccomp_parser(calls, err);
 #endif

@@ -24,6 +24,13 @@ static struct {
 	size_t size, number_at; /* the number of the call belongs there */
 } said;
 
+static void (*give_back)(void);
+
+void sw_trapped_first(void (*restore)(void))
+{
+	give_back = restore;
+}
+
 /* Async-signal-safe. Whoever does not read what is said must not keep the process from its end. */
 static void say(int call)
 {
@@ -31,6 +38,8 @@ static void say(int call)
 	struct pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT};
 	size_t n = said.number_at, first = DIGITS;
 	unsigned rest = (unsigned) call;
+	if (give_back != NULL)
+		give_back();
 	memcpy(line, said.line, n);
 	do
 		digits[--first] = (char) ('0' + rest % 10);
@@ -70,6 +79,16 @@ static bool line_make(const struct sw_options *options)
 	said.number_at = before;
 	said.size = line.size - (sizeof(place) - 1);
 	return true;
+}
+
+void sw_trapped_say_of_child(int call)
+{
+	char message[128];
+	(void) snprintf(message, sizeof(message),
+			"the sandbox ended the process that opens debug files: it does not permit "
+			"system call %d",
+			call); /* fits */
+	sw_complain_for("snapwalk", message, "internal", SW_SAID_OF_TRAP);
 }
 
 unsigned sw_trapped_begin(const struct sw_options *options)

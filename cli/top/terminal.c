@@ -41,11 +41,16 @@ static void restore(struct sw_terminal *t)
 	(void) tcsetattr(t->fd, TCSANOW, &t->before); /* a terminal that is gone needs it not */
 }
 
-static void on_fault(int number)
+void sw_terminal_restore(void)
 {
 	struct sw_terminal *t = shown;
 	if (t != NULL)
 		restore(t);
+}
+
+static void on_fault(int number)
+{
+	sw_terminal_restore();
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
 		if (faults[i] == number)
 			(void) sigaction(number, &before_fault[i], NULL);

@@ -52,6 +52,9 @@ void sw_terminal_close(struct sw_terminal *t);
 void sw_terminal_leave(struct sw_terminal *t);
 int sw_terminal_enter(struct sw_terminal *t, struct sw_error *err);
 
+/* Gives the screen back where one is shown, for a signal handler of a process that ends. */
+void sw_terminal_restore(void);
+
 /* Asks for its size. */
 void sw_terminal_measure(struct sw_terminal *t);
 

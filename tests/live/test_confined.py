@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_user_namespaces, public, tool, wait_until
+from roles import drive
 
 F_SETPIPE_SZ, PIPE_BYTES = 1031, 4096
 LANDLOCK_CREATE_RULESET = 444
@@ -214,6 +215,10 @@ def split_file_in_private(tap):
                 tap.equal([name for name in looked if SPLIT_FILES[name][0] in run.stdout], wanted,
                           f"{way}: debug files of {'root' if owner == 0 else 'their user'}, mode 0600")
                 tap.check(run.returncode in (0, 3) and run.stdout, f"... and {way} works", (run.returncode, run.stderr))
+        for words in (ways["sample"], ("dump", "--via", "direct", pids["split"])):
+            _, run = drive("at", "snapwalk-files:0", f"{TRAPPED},1,1,0", command=[SNAPWALK, *words])
+            tap.check(run.returncode in (0, 3) and run.stderr.count(f"{SAID_OF_CHILD} {TRAPPED} (internal): {REPORT}") == 1,
+                      f"{words[0]}: the end of the child that opens them is said", (run.returncode, run.stderr))
 
 
 def without_caps(tap, status, uid, what, caps=0):
@@ -329,6 +334,7 @@ def taken_over_between(tap):
 
 TRAPPED = 41  # the number of socket(2), which "socket" asks for
 SAID = f"the sandbox ended the command: it does not permit system call {TRAPPED}"
+SAID_OF_CHILD = "the sandbox ended the process that opens debug files: it does not permit system call"
 REPORT = "please report it with the command, its output and 'snapwalk --version'"
 WITHOUT = "; until then, --no-sandbox where you trust what is read"
 
@@ -357,6 +363,24 @@ def said_by_itself(tap):
             tap.check("killed by signal 31" in run.stderr and SAID not in run.stderr and run.returncode == 1,
                       f"{words[0]}: of a child the command alone says it", (run.returncode, run.stderr))
         unread(tap, target)
+
+
+def said_between(tap):
+    """The same by commands that parse between captures."""
+    if iterator_refused():
+        tap.skip("said between captures", iterator_refused(), Tap.ROOT)
+        return
+    ways = {**CAPTURES, "sample --all": ("sample", "--all", "--duration", "1"), "top": ("top", "--interval", "100", "--count", "2"),
+            "on": ("on", "syscall:write", "--duration", "2"), "leaks": ("leaks", "--of", "fds", "--duration", "2")}
+    calls = "import os\nprint('ready', flush=True)\nwhile True:\n os.close(os.dup(1))\n os.write(2, b'')"
+    with Target(None, "-c", calls, path=sys.executable) as target, tempfile.TemporaryDirectory() as directory:
+        for name, words in ways.items():
+            run = attacked(directory, "socket", *words, *([] if name == "sample --all" else [target.pid]),
+                           at="write" if name == "top" else None)  # top reads no lines of sources
+            more = WITHOUT if "--no-sandbox" in subprocess.run([SNAPWALK, words[0], "--help"], capture_output=True,
+                                                               text=True).stdout else ""
+            tap.check(run.returncode == -signal.SIGSYS and f"snapwalk: {SAID} (internal): {REPORT}{more}\n" in run.stderr,
+                      f"{name}: says what ended it", (run.returncode, run.stderr))
 
 
 def unread(tap, target):
@@ -575,6 +599,6 @@ def by_user(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(taken_over, said_by_itself, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
+    Tap.main(taken_over, said_by_itself, said_between, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
              snapshot_in_place, files_compared, by_user, seen_from_outside, debug_file_elsewhere, debug_file_in_private,
              split_file_in_private, parsed_of_owner)

@@ -101,7 +101,7 @@ SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setit
 SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "prctl 0x4", "perf_event_open",
                      "clone 0x11"}
 PERMITTED = {
-    "parser": set(), "dump": set(), "apart": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES,
+    "parser": set(), "files": set(), "dump": set(), "apart": set(), "expendable": set(), "reader": set(), "unpacker": FILES, "keep": FILES,
     "keep-apart": FILES, "sample": SAMPLES,
     "top": SAMPLES,
     "host": SAMPLES | {"pidfd_open"},
@@ -113,7 +113,7 @@ PERMITTED = {
 # Which argument tells apart calls that are there several times.
 TOLD_BY = {"ptrace": 1, "kill": 2, "tgkill": 3, "prctl": 1, "clone": 1, "socket": 1, "bpf": 1}
 
-SAMPLED = [("snapwalk", "sample"), ("snapwalk-files", "parser"), ("snapwalk-unpack", "unpacker")]
+SAMPLED = [("snapwalk", "sample"), ("snapwalk-files", "files"), ("snapwalk-unpack", "unpacker")]
 DUMPED = [("snapwalk", "dump"), ("snapwalk-unpack", "unpacker")]
 
 

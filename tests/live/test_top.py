@@ -18,7 +18,7 @@ import tempfile
 import termios
 import time
 
-from harness import SNAPWALK, Tap, Target, iterator_refused, snapwalk, state_of, wait_until
+from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, snapwalk, state_of, wait_until
 
 PATIENCE_S = 60
 
@@ -45,7 +45,7 @@ os._exit(os.waitstatus_to_exitcode(status) % 256)
 class Top:
     """snapwalk top in a terminal of its own."""
 
-    def __init__(self, *args, rows=24, columns=80, cwd=None):
+    def __init__(self, *args, rows=24, columns=80, cwd=None, env=None):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.slave = slave
@@ -55,7 +55,7 @@ class Top:
         self.lines = []
         self.process = subprocess.Popen([sys.executable, "-c", SHELL, SNAPWALK, "top", *map(str, args)], stdin=slave,
                                         stdout=slave, stderr=slave, cwd=cwd, start_new_session=True,
-                                        env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+                                        env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **(env or {})})
         self.pid = wait_until(self.command, "the command")
 
     def command(self):
@@ -204,6 +204,12 @@ def ends(tap):
                 status = top.ended()
                 tap.check(status == wanted and top.restored(), f"{number.name}: the terminal is as before",
                           (status, top.data))
+        # A socket is what its filter does not permit, where it begins to write to the terminal.
+        with Top(target.pid, "--interval", 100, env={"LD_PRELOAD": os.path.join(TARGETS, "attack.so"), "ATTACK": "socket",
+                                                     "ATTACK_AT": "write"}) as top:
+            status = top.ended()
+            tap.check(status == 256 - signal.SIGSYS and top.restored(b"it does not permit system call 41 (internal)"),
+                      "ended by its filter: the terminal is as before, and says so", (status, top.data))
         with Top(target.pid, "--interval", 100) as top:
             top.until(is_raw, "a view")
             top.key(b"\x1a")

@@ -16,8 +16,7 @@ enum {
 	/* Begin to look at processes that were not there before. No other process can be signalled, nor its descriptors
 	 * taken. */
 	SW_SECCOMP_PROCESSES = 16,
-	/* After sw_seccomp_trap(): what would kill it is said first. Has no effect with SW_SECCOMP_CAPTURE, which permits
-	 * changes of signal handlers. */
+	/* After sw_seccomp_trap(): what would kill it is said first. */
 	SW_SECCOMP_TRAPS = 32,
 };
 
@@ -30,8 +29,9 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err);
  * say() with the number of the call and then ends the process by SIGSYS, with a line of the kernel's log that has this
  * number and 0x40000000. say() must be async-signal-safe; all signals are blocked meanwhile.
  *
- * The filter permits neither a change of the handler nor another thread, and the kernel calls the handler once: a process
- * that was taken over and comes back from it is killed by its next such call at the latest. SIGSYS that is blocked kills.
+ * The filter does not permit a change of this handler, and the kernel calls it once: a process that was taken over and
+ * comes back from it is killed by its next such call at the latest. With SW_SECCOMP_CAPTURE that holds for each process
+ * which it has started, too; in those of libwalk SIGSYS is blocked, and then the call kills without a word.
  */
 void sw_seccomp_trap(void (*say)(int call));
 

@@ -72,6 +72,12 @@ static int parser(struct sw_error *err)
 	return sw_seccomp_parser(0, err);
 }
 
+/* The child that opens files with the permissions of the owner. */
+static int owner_files(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_TRAPS, err);
+}
+
 static int files(struct sw_error *err)
 {
 	return sw_seccomp_parser(SW_SECCOMP_FILES, err);
@@ -101,19 +107,22 @@ static int keeper_apart(struct sw_error *err)
 
 static int sampler(struct sw_error *err)
 {
-	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE, err);
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_TRAPS, err);
 }
 
 /* sample --all */
 static int host(struct sw_error *err)
 {
-	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_PROCESSES,
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_PROCESSES |
+					 SW_SECCOMP_TRAPS,
 				 err);
 }
 
 static int top(struct sw_error *err)
 {
-	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_SCREEN, err);
+	return sw_seccomp_parser(SW_SECCOMP_TERMINAL | SW_SECCOMP_CAPTURE | SW_SECCOMP_SCREEN |
+					 SW_SECCOMP_TRAPS,
+				 err);
 }
 
 /* The process that makes system calls which may not end, when it is to make few of them. */
@@ -163,6 +172,7 @@ static const struct {
 } roles[] = {
 	{"parser", parser},
 	{"unpacker", files},
+	{"files", owner_files},
 	{"dump", terminal},
 	{"apart", apart},
 	{"keep", keeper},
@@ -349,8 +359,10 @@ static void table_put(FILE *to)
 		"has none of "
 		"these bits.\n"
 		"#\n"
-		"# parser: of the daemon's workers and series, and what reads .dwo files for the "
-		"command. unpacker: also the daemon's.\n"
+		"# parser: of the daemon's workers and series. files: the command's child that "
+		"opens "
+		"files with the owner's permissions.\n"
+		"# unpacker: also the daemon's.\n"
 		"# dump: also verify, show, diff, symbolize, explain. apart: a child that does "
 		"this for several processes,\n"
 		"# and for merge, and what looks functions up for on and leaks. keep: dump "
