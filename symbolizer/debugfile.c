@@ -66,6 +66,12 @@ static int beneath(struct sw_local *local, const char *directory, const char *na
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
 }
 
+/* Nobody but root says what the file has. */
+static bool is_roots(const struct stat *st)
+{
+	return st->st_uid == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 static bool user_may_read(const struct sw_request *request, int path_fd)
 {
 	char path[PATH_MAX];
@@ -75,14 +81,14 @@ static bool user_may_read(const struct sw_request *request, int path_fd)
 		o->may_read(o->may_read_arg, path, path_fd));
 }
 
-/* beside: the file is beside a module. NULL: it is not. */
-static bool image_map(struct sw_image *image, struct sw_local *local, const char *directory,
-		      const char *name, const struct sw_request *beside)
+/* beside: the file is beside a module, and not below the debug directory. */
+static bool image_map(struct sw_image *image, const struct sw_request *request,
+		      const char *directory, const char *name, bool beside)
 {
 	struct stat st;
-	sw_cleanup(sw_close_p) int path_fd = beneath(local, directory, name, beside != NULL, &st);
+	sw_cleanup(sw_close_p) int path_fd = beneath(request->local, directory, name, beside, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX ||
-	    (beside != NULL && !user_may_read(beside, path_fd)))
+	    ((beside || !is_roots(&st)) && !user_may_read(request, path_fd)))
 		return false;
 	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(path_fd);
 	if (fd < 0)
@@ -94,16 +100,16 @@ static bool image_map(struct sw_image *image, struct sw_local *local, const char
 	return true;
 }
 
-bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
+bool sw_image_map(struct sw_image *image, const struct sw_request *request, const char *directory,
 		  const char *name)
 {
-	return image_map(image, local, directory, name, NULL);
+	return image_map(image, request, directory, name, false);
 }
 
 bool sw_image_map_beside(struct sw_image *image, const struct sw_request *request,
 			 const char *directory, const char *name)
 {
-	return image_map(image, request->local, directory, name, request);
+	return image_map(image, request, directory, name, true);
 }
 
 void sw_build_id_hex(struct sw_bytes id, char ret[static 2 * SW_ID_BYTES_MOST + 1])
@@ -135,11 +141,11 @@ bool sw_elf_is_debug_file(const struct sw_elf *elf)
 	return !has_code && sw_elf_has_symbols(elf);
 }
 
-bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
+bool sw_image_map_id(const struct sw_request *request, const char *directory, const char *name,
 		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf)
 {
 	struct sw_bytes found;
-	if (!sw_image_map(image, local, directory, name))
+	if (!sw_image_map(image, request, directory, name))
 		return false;
 	if (sw_elf_init(elf, image->bytes) && sw_elf_build_id(elf, &found) && same_bytes(found, id))
 		return true;
@@ -147,7 +153,7 @@ bool sw_image_map_id(struct sw_local *local, const char *directory, const char *
 	return false;
 }
 
-bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
+bool sw_debugfile_by_build_id(const struct sw_request *request, struct sw_bytes id,
 			      struct sw_image *image, struct sw_elf *elf)
 {
 	if (id.size < SW_ID_BYTES_LEAST || id.size > SW_ID_BYTES_MOST)
@@ -155,7 +161,7 @@ bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, str
 	char hex[2 * SW_ID_BYTES_MOST + 1], path[sizeof(hex) + 32];
 	sw_build_id_hex(id, hex);
 	(void) snprintf(path, sizeof(path), ".build-id/%.2s/%s.debug", hex, hex + 2); /* fits */
-	return sw_image_map_id(local, debug_dir, path, id, image, elf);
+	return sw_image_map_id(request, request->debug_dir, path, id, image, elf);
 }
 
 /* .gnu_debuglink: a file name with NUL, padded to 4, and the CRC-32 of the whole file. */
@@ -207,7 +213,7 @@ static bool linked_map(const struct sw_elf *main, const struct debuglink *link,
 		       const struct sw_request *request, const char *directory, const char *name,
 		       bool beside, struct sw_image *image, struct sw_elf *elf)
 {
-	if (!image_map(image, request->local, directory, name, beside ? request : NULL))
+	if (!image_map(image, request, directory, name, beside))
 		return false;
 	if (sw_elf_init(elf, image->bytes) && link_matches(main, elf, link->crc))
 		return true;
@@ -270,8 +276,7 @@ static bool debugfile_open(struct sw_unit *unit, struct sw_debugfile *file,
 	const struct sw_elf *main = sw_unit_elf(unit);
 	struct sw_bytes id;
 	bool has_id = id_of(main, unit, &id);
-	if (has_id && sw_debugfile_by_build_id(request->local, request->debug_dir, id, &file->image,
-					       &file->elf))
+	if (has_id && sw_debugfile_by_build_id(request, id, &file->image, &file->elf))
 		return true;
 	if (main != NULL && by_debuglink(main, unit, request, file))
 		return true;

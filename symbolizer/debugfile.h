@@ -19,16 +19,17 @@ struct sw_image {
 void sw_image_deinit(struct sw_image *image);
 /* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
  * directory, on a file system that may not answer, or cannot be opened. Nothing but a regular file is ever opened:
- * names may be hostile. local: NULL: for a process that may wait for ever. */
-bool sw_image_map(struct sw_image *image, struct sw_local *local, const char *directory,
+ * names may be hostile. Unless the file is root's and nobody else may write it, the process's user may read it (may_read of
+ * the request's options). */
+bool sw_image_map(struct sw_image *image, const struct sw_request *request, const char *directory,
 		  const char *name);
 /* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link,
- * and the process's user may read it (may_read of the request's options). */
+ * and the process's user may read it, whosever it is. */
 bool sw_image_map_beside(struct sw_image *image, const struct sw_request *request,
 			 const char *directory, const char *name);
 
 /* directory/name, if it is an ELF file with that build-id. image is the caller's; elf is over it. */
-bool sw_image_map_id(struct sw_local *local, const char *directory, const char *name,
+bool sw_image_map_id(const struct sw_request *request, const char *directory, const char *name,
 		     struct sw_bytes id, struct sw_image *image, struct sw_elf *elf);
 
 /* Whether a file has more names than those that it exports, or lines. */
@@ -64,8 +65,8 @@ void sw_debugfile_destroy(struct sw_debugfile *file);
  * to another file of the host: what is beside that one, or is known of it, is none of the target's. */
 bool sw_unit_is_here(const struct sw_unit *unit, struct sw_local *local);
 
-/* debug_dir/.build-id/ab/cdef….debug, if it has that build-id itself. image is the caller's. */
-bool sw_debugfile_by_build_id(struct sw_local *local, const char *debug_dir, struct sw_bytes id,
+/* .build-id/ab/cdef….debug of the debug directory, if it has that build-id itself. image is the caller's. */
+bool sw_debugfile_by_build_id(const struct sw_request *request, struct sw_bytes id,
 			      struct sw_image *image, struct sw_elf *elf);
 
 #endif

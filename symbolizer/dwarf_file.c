@@ -97,11 +97,11 @@ static bool alt_find(const struct sw_elf *elf, const struct sw_request *request,
 	    !sw_elf_section_bytes(elf, &section, &bytes) || !sw_bytes_str(bytes, 0, &name) ||
 	    !sw_bytes_sub(bytes, strlen(name) + 1, bytes.size - strlen(name) - 1, &id))
 		return false;
-	if (sw_debugfile_by_build_id(request->local, debug_dir, id, image, alt))
+	if (sw_debugfile_by_build_id(request, id, image, alt))
 		return true;
 	const char *below = strstr(name, "/.dwz/");
 	bool is_below = below != NULL && strstr(below, "/../") == NULL;
-	if (is_below && sw_image_map(image, request->local, debug_dir, below + 1)) {
+	if (is_below && sw_image_map(image, request, debug_dir, below + 1)) {
 		if (sw_elf_init(alt, image->bytes) && sw_elf_build_id(alt, &found) &&
 		    found.size == id.size && memcmp(found.data, id.data, id.size) == 0)
 			return true;

@@ -182,7 +182,7 @@ static enum sw_dwarf_open dwo_open(struct sw_dwarf_split *split, const struct wa
 			       ? view_open(split, wanted, -1, &elf, false, request)
 			       : r;
 	}
-	if (!sw_image_map(&image, request->local, directory, path))
+	if (!sw_image_map(&image, request, directory, path))
 		return r;
 	if (sw_elf_init(&elf, image.bytes))
 		r = view_open(split, wanted, image.fd, &elf, false, request);
@@ -233,11 +233,10 @@ static bool dwp_find(struct sw_dwp *dwp, const struct sw_unit *unit,
 		return dwp->found;
 	dwp->tried = true;
 	int n = snprintf(path, sizeof(path), "%s.dwp", sw_module_path(unit->module));
-	dwp->found =
-		n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
-		((sw_unit_is_here(unit, request->local) &&
-		  dwp_map(dwp, sw_image_map_beside(&dwp->image, request, "/", path + 1))) ||
-		 dwp_map(dwp, sw_image_map(&dwp->image, request->local, request->debug_dir, path)));
+	dwp->found = n > 0 && (size_t) n < sizeof(path) && path[0] == '/' &&
+		     ((sw_unit_is_here(unit, request->local) &&
+		       dwp_map(dwp, sw_image_map_beside(&dwp->image, request, "/", path + 1))) ||
+		      dwp_map(dwp, sw_image_map(&dwp->image, request, request->debug_dir, path)));
 	return dwp->found;
 }
 

@@ -36,9 +36,10 @@ static void unpack(struct server *s, const struct sw_image *image, const struct 
 
 static void answer(struct server *s, struct sw_bytes id)
 {
+	const struct sw_request request = {.debug_dir = s->debug_dir};
 	struct sw_image image = {0};
 	struct sw_elf elf;
-	if (!sw_debugfile_by_build_id(NULL, s->debug_dir, id, &image, &elf))
+	if (!sw_debugfile_by_build_id(&request, id, &image, &elf))
 		return;
 	unpack(s, &image, &elf);
 	sw_image_deinit(&image);

@@ -42,7 +42,8 @@ struct wanted {
 static bool found_at(const struct wanted *w, struct sw_local *local, const char *directory,
 		     const char *name)
 {
-	if (!sw_image_map_id(local, directory, name, w->id, w->image, w->elf))
+	const struct sw_request request = {.local = local};
+	if (!sw_image_map_id(&request, directory, name, w->id, w->image, w->elf))
 		return false;
 	if (w->is_debug || !sw_elf_is_debug_file(w->elf))
 		return true;

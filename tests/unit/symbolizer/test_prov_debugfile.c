@@ -5,6 +5,7 @@
 #include "elf_make.h"
 #include "fake.h"
 #include "snapshot/module.h"
+#include "skip.h"
 #include "test.h"
 
 #include <snapwalk/symbolize.h>
@@ -27,7 +28,19 @@ struct fixture {
 	struct sw_symbolizer *symbolizer;
 	struct sw_symbols *symbols;
 	const char *mapped; /* NULL: what is at the module's path */
+	struct sw_symbolize_options options;
+	bool may_read; /* the answer for the process's user */
+	char asked[PATH_MAX];
 };
+
+static bool may_read(void *arg, const char *path, int fd)
+{
+	struct fixture *f = arg;
+	struct stat st;
+	assert_int_equal(fstat(fd, &st), 0);
+	(void) snprintf(f->asked, sizeof(f->asked), "%s", path);
+	return f->may_read;
+}
 
 static char *path_of(const struct fixture *f, const char *name, char *ret)
 {
@@ -100,7 +113,8 @@ static const struct sw_symbol *look_up(struct fixture *f, const char *path)
 	f->place->resolved = 1;
 	struct sw_walk walk = {.frames = &frame, .n_frames = 1};
 	struct sw_walks walks = {.walks = &walk, .n_walks = 1};
-	struct sw_symbolize_options o = {.debug_dir = f->dir};
+	struct sw_symbolize_options o = f->options;
+	o.debug_dir = f->dir;
 	const struct sw_symbol *found = NULL;
 	assert_int_equal(sw_symbolizer_create(f->snap->ctx, &f->symbolizer, NULL), 0);
 	assert_int_equal(sw_symbolize(f->symbolizer, &walks, &o, &f->symbols, NULL), 0);
@@ -130,6 +144,62 @@ TEST_OF(test_build_id, struct fixture *f)
 	elf_make_finish(&f->debug);
 	write_debug(f, ".build-id/ab/cdef0123.debug");
 	expect_found(f, look_up(f, "/bin/x"));
+}
+
+/* A process that may read all files asks whether the process's user may: what is root's alone is trusted. */
+static void expect_asked(struct fixture *f, uid_t owner, mode_t mode, bool asked, bool allowed)
+{
+	static const char name[] = ".build-id/ab/cdef0123.debug";
+	char path[PATH_MAX];
+	f->options = (struct sw_symbolize_options){.may_read = may_read, .may_read_arg = f};
+	f->may_read = allowed;
+	f->asked[0] = '\0';
+	elf_make_build_id(&f->stripped, id, sizeof(id));
+	elf_make_build_id(&f->debug, id, sizeof(id));
+	elf_make_finish(&f->debug);
+	write_debug(f, name);
+	assert_int_equal(chmod(path_of(f, name, path), mode), 0);
+	if (owner != getuid())
+		assert_int_equal(chown(path, owner, owner), 0);
+	const struct sw_symbol *symbol = look_up(f, "/bin/x");
+	assert_string_equal(f->asked, asked ? path : "");
+	if (allowed || !asked)
+		expect_found(f, symbol);
+	else
+		assert_null(symbol);
+}
+
+enum { ANOTHER = 4001 };
+
+TEST_OF(test_below_debug_dir_of_user, struct fixture *f)
+{
+	expect_asked(f, geteuid() == 0 ? ANOTHER : getuid(), 0644, true, true);
+}
+
+TEST_OF(test_below_debug_dir_of_user_not_permitted, struct fixture *f)
+{
+	expect_asked(f, geteuid() == 0 ? ANOTHER : getuid(), 0644, true, false);
+}
+
+TEST_OF(test_below_debug_dir_of_root, struct fixture *f)
+{
+	if (geteuid() != 0)
+		SKIP_NOT_ROOT();
+	expect_asked(f, 0, 0644, false, false);
+}
+
+TEST_OF(test_below_debug_dir_that_a_group_writes, struct fixture *f)
+{
+	if (geteuid() != 0)
+		SKIP_NOT_ROOT();
+	expect_asked(f, 0, 0664, true, false);
+}
+
+TEST_OF(test_below_debug_dir_that_all_write, struct fixture *f)
+{
+	if (geteuid() != 0)
+		SKIP_NOT_ROOT();
+	expect_asked(f, 0, 0646, true, false);
 }
 
 TEST_OF(test_build_id_of_another, struct fixture *f)
