@@ -26,13 +26,14 @@ static bool has_ended(const struct sw_error *err)
 static int complain_early(const struct sw_options *options, const struct sw_sample_run *run,
 			  bool ended)
 {
+	const uint64_t most = options->rate_hz == SW_RATE_HZ_MOST ? SW_SAID_AT_MOST : 0;
 	if (ended && options->mode == SW_RECORD_CPU)
 		sw_complain_for(options->program[0],
 				"it ended before it had used CPU time for a sample", "no_samples",
-				SW_SAID_OF_CPU);
+				SW_SAID_OF_CPU | most);
 	else if (ended)
 		sw_complain_for(options->program[0], "it ended before a stack of it was sampled",
-				"no_samples", 0);
+				"no_samples", most);
 	else
 		sw_complain_for(run->selection.subjects[0].name,
 				"it was told to stop before the first sample", "no_samples",

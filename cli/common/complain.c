@@ -261,6 +261,21 @@ static bool is_file(const char *about)
 	return !is_pid(about) && strcmp(about, "snapwalk") != 0;
 }
 
+static uint64_t cause_of_errno(int number)
+{
+	switch (number) {
+	case ENOENT:
+	case ENOTDIR: return SW_SAID_OF_ABSENT;
+	case EACCES:
+	case EPERM: return SW_SAID_OF_CLOSED;
+	case ENOSPC:
+	case EDQUOT: return SW_SAID_OF_FULL;
+	case EEXIST: return SW_SAID_OF_THERE;
+	case EISDIR: return SW_SAID_OF_DIRECTORY;
+	default: return 0;
+	}
+}
+
 /* The system's reason says more of a file than the code does. */
 static const char *remedy_of(const char *about, const struct sw_error *err)
 {
@@ -270,22 +285,9 @@ static const char *remedy_of(const char *about, const struct sw_error *err)
 	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
 	if (strstr(err->message, by_filter) != NULL)
 		causes |= SW_SAID_OF_FILTER;
-	const char *remedy = sw_remedy(sw_error_wire(err->code), causes);
-	if (err->code != SW_E_IO || !file)
-		return remedy;
-	switch (err->sys_errno) {
-	case ENOENT:
-	case ENOTDIR: return "check that the path is right";
-	case EACCES:
-	case EPERM:
-		return geteuid() == 0 ? "see who may use it with 'ls -l'"
-				      : "see who may use it with 'ls -l', or run as root";
-	case ENOSPC:
-	case EDQUOT: return "free some space, or give another place";
-	case EEXIST: return "choose another name";
-	case EISDIR: return "give the name of a file in it";
-	default: return remedy;
-	}
+	if (err->code == SW_E_IO && file)
+		causes |= cause_of_errno(err->sys_errno);
+	return sw_remedy(sw_error_wire(err->code), causes);
 }
 
 int sw_complain_error(const char *about, const struct sw_error *err)

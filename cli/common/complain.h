@@ -57,7 +57,7 @@ enum {
 		1 << 0, /* a core file, a fixture, a dump that was kept: nothing is copied again */
 	SW_SAID_TO_ROOT = 1 << 1,     /* the user is root already */
 	SW_SAID_OF_UNREAD = 1 << 2,   /* no limit of ours ended the copies of stacks */
-	SW_SAID_AT_MOST = 1 << 3,     /* --stack-bytes is as large as it can be */
+	SW_SAID_AT_MOST = 1 << 3,     /* the option that would help is as large as it can be */
 	SW_SAID_AT_DEEPEST = 1 << 4,  /* --depth likewise */
 	SW_SAID_OF_SCAN = 1 << 5,     /* --walk scan was given */
 	SW_SAID_OF_FOLLOWED = 1 << 6, /* a runtime has more frames than are followed */
@@ -99,7 +99,23 @@ enum {
 	SW_SAID_OF_TRAP = INT64_C(1) << 41,      /* a process that a filter ends says it itself, */
 	SW_SAID_OF_SANDBOX = INT64_C(1) << 42,   /* and its command has --no-sandbox */
 	SW_SAID_OF_SILENT = INT64_C(1) << 43,    /* a daemon that gives no answer */
-	SW_SAID_LAST = SW_SAID_OF_SILENT,
+	/* Answers of the daemon: */
+	SW_SAID_OF_ANSWER = INT64_C(1) << 44, /* an error of its interface */
+	SW_SAID_OF_VERSION = INT64_C(1)
+			     << 45,          /* one of a daemon that does not know what was asked */
+	SW_SAID_OF_OWNER = INT64_C(1) << 46, /* the process is another user's, */
+	SW_SAID_OF_GROUP = INT64_C(1) << 47, /* or only root and a group may have that, */
+	SW_SAID_OF_DENIED = INT64_C(1) << 48,    /* or Deny= says so, */
+	SW_SAID_OF_KERNEL = INT64_C(1) << 49,    /* or the kernel, */
+	SW_SAID_OF_NAMESPACE = INT64_C(1) << 50, /* or it is another user namespace */
+	/* Files and their symbols: */
+	SW_SAID_OF_SYMBOLS = INT64_C(1) << 51,  /* names that only debug files have */
+	SW_SAID_OF_DECLARED = INT64_C(1) << 52, /* probes that a file declares */
+	SW_SAID_OF_ABSENT = INT64_C(1) << 53,   /* a path that leads to nothing */
+	SW_SAID_OF_CLOSED = INT64_C(1) << 54,   /* one that is not permitted */
+	SW_SAID_OF_FULL = INT64_C(1) << 55,     /* a file system without space */
+	SW_SAID_OF_THERE = INT64_C(1) << 56,    /* a file that is there already */
+	SW_SAID_LAST = SW_SAID_OF_THERE,
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

@@ -91,7 +91,7 @@ static bool take_function(struct sw_options *o, const char *text, struct sw_usag
 		o->event_module = strndup(text, (size_t) (colon - text));
 		o->event_name = colon + 1;
 		if (o->event_module == NULL)
-			return sw_usage_fail(usage, "try again", "there is no memory");
+			return sw_usage_fail_nomem(usage);
 	}
 	if (o->event_name[0] == '\0' || (o->event_module != NULL && o->event_module[0] == '\0'))
 		return sw_usage_fail(usage, "give func:SYMBOL of the program, or func:LIB:SYMBOL",
@@ -111,7 +111,7 @@ static bool take_declared(struct sw_options *o, const char *text, struct sw_usag
 	o->event_name = "";
 	o->event_module = colon != NULL ? strndup(text, (size_t) (colon - text)) : NULL;
 	if (colon != NULL && o->event_module == NULL)
-		return sw_usage_fail(usage, "try again", "there is no memory");
+		return sw_usage_fail_nomem(usage);
 	return true;
 }
 

@@ -29,7 +29,7 @@ static bool set_tids(struct sw_options *o, const char *value, struct sw_usage *u
 	free(o->tids);
 	o->tids = calloc(n, sizeof(*o->tids));
 	if (copy == NULL || o->tids == NULL)
-		return sw_usage_fail(usage, "free some memory", "not enough memory");
+		return sw_usage_fail_nomem(usage);
 	size_t i = 0;
 	char *rest = copy;
 	for (char *word; (word = strsep(&rest, ",")) != NULL; i++) {

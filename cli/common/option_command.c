@@ -11,12 +11,9 @@
 #include <string.h>
 
 enum {
-	MAX_RATE_HZ = 1000,
 	MAX_DURATION_S = 24 * 3600,
 	MIN_INTERVAL_MS = 100,
 	MAX_INTERVAL_MS = 60 * 1000,
-	MAX_LIMIT = 1000000,
-	MAX_OVERHEAD_PERCENT = 10000,
 };
 
 /* ---- sample ------------------------------------------------------------------------------- */
@@ -31,7 +28,7 @@ bool sw_set_mode(struct sw_options *o, const char *value, struct sw_usage *usage
 
 bool sw_set_rate(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return sw_u32_parse(value, 1, MAX_RATE_HZ, &o->rate_hz, usage);
+	return sw_u32_parse(value, 1, SW_RATE_HZ_MOST, &o->rate_hz, usage);
 }
 
 bool sw_set_duration(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -62,7 +59,7 @@ bool sw_set_interval(struct sw_options *o, const char *value, struct sw_usage *u
 
 bool sw_set_count(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return sw_u32_parse(value, 0, MAX_LIMIT, &o->count, usage);
+	return sw_u32_parse(value, 0, SW_LIMIT_MOST, &o->count, usage);
 }
 
 bool sw_set_sort(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -155,7 +152,7 @@ bool sw_set_larger(struct sw_options *o, const char *value, struct sw_usage *usa
 
 bool sw_set_every(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
-	return sw_u32_parse(value, 1, MAX_LIMIT, &o->every, usage);
+	return sw_u32_parse(value, 1, SW_LIMIT_MOST, &o->every, usage);
 }
 
 static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *usage)
@@ -163,7 +160,7 @@ static bool set_pairs(struct sw_options *o, const char *value, struct sw_usage *
 	sw_pair_list_destroy(o->pairs);
 	o->pairs = calloc(1, sizeof(*o->pairs));
 	if (o->pairs == NULL)
-		return sw_usage_fail(usage, "try again", "there is no memory");
+		return sw_usage_fail_nomem(usage);
 	o->of = SW_LEAKS_PAIRS;
 	o->of_text = value;
 	return strchr(value, '/') != NULL && !sw_ends_with(value, ".conf")
@@ -207,13 +204,13 @@ bool sw_set_since(struct sw_options *o, const char *value, struct sw_usage *usag
 bool sw_set_limit(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	o->limit_given = true;
-	return sw_u32_parse(value, 1, MAX_LIMIT, &o->limit, usage);
+	return sw_u32_parse(value, 1, SW_LIMIT_MOST, &o->limit, usage);
 }
 
 bool sw_set_max_overhead(struct sw_options *o, const char *value, struct sw_usage *usage)
 {
 	o->max_overhead_given = true;
-	return sw_u32_parse(value, 1, MAX_OVERHEAD_PERCENT, &o->max_overhead_percent, usage);
+	return sw_u32_parse(value, 1, SW_OVERHEAD_PERCENT_MOST, &o->max_overhead_percent, usage);
 }
 
 bool sw_set_lock(struct sw_options *o, const char *value, struct sw_usage *usage)

@@ -251,7 +251,7 @@ bool sw_set_label(struct sw_options *o, const char *value, struct sw_usage *usag
 	o->label = rules[n];
 	o->label_given = true;
 	if (equals != NULL && o->noun == NULL)
-		return sw_usage_fail(usage, "free some memory", "not enough memory");
+		return sw_usage_fail_nomem(usage);
 	return true;
 }
 

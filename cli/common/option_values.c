@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* Values of options: numbers, sizes, addresses and words, taken only whole. */
 #include "common/option_values.h"
+#include "common/complain.h"
 #include "common/options.h"
 #include "cleanup.h"
 
@@ -19,6 +20,11 @@ bool sw_usage_fail(struct sw_usage *usage, const char *remedy, const char *fmt, 
 	va_end(ap);
 	(void) snprintf(usage->remedy, sizeof(usage->remedy), "%s", remedy);
 	return false;
+}
+
+bool sw_usage_fail_nomem(struct sw_usage *usage)
+{
+	return sw_usage_fail(usage, sw_remedy("no_memory", SW_SAID_OF_FILE), "there is no memory");
 }
 
 static bool is_digit(char c)
@@ -155,7 +161,7 @@ bool sw_directory_add(const char ***list, size_t *n, const char *value, struct s
 		return sw_usage_fail(usage, "give a directory", "the value is empty");
 	const char **grown = reallocarray(*list, *n + 1, sizeof(*grown));
 	if (grown == NULL)
-		return sw_usage_fail(usage, "free some memory", "out of memory");
+		return sw_usage_fail_nomem(usage);
 	*list = grown;
 	grown[(*n)++] = value;
 	return true;

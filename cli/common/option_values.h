@@ -32,5 +32,6 @@ bool sw_since_parse(const char *text, int64_t now_s, char ret[static SW_SINCE_SI
 /* Fills message and remedy; false, so that a failing path is one statement. */
 __attribute__((format(printf, 3, 4))) bool sw_usage_fail(struct sw_usage *usage, const char *remedy,
 							 const char *fmt, ...);
+bool sw_usage_fail_nomem(struct sw_usage *usage);
 
 #endif

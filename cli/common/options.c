@@ -716,7 +716,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 	ret->wants = calloc((size_t) argc, sizeof(*ret->wants));
 	ret->words = calloc((size_t) argc, sizeof(*ret->words));
 	if (ret->wants == NULL || ret->words == NULL)
-		return sw_usage_fail(usage, "free some memory", "not enough memory");
+		return sw_usage_fail_nomem(usage);
 	struct option longs[SW_OPTIONS_MAX + 1];
 	char shorts[2 * SW_OPTIONS_MAX + 3];
 	make_tables(longs, shorts);
@@ -732,7 +732,7 @@ bool sw_options_parse(int argc, char **argv, const struct sw_command *commands,
 	size_t n_words = 0;
 	sw_cleanup(sw_free_p) char **words = calloc((size_t) argc, sizeof(*words));
 	if (words == NULL)
-		return sw_usage_fail(usage, "free some memory", "not enough memory");
+		return sw_usage_fail_nomem(usage);
 	optind = 0; /* glibc: start afresh */
 	int before = 1;
 	for (int value; (value = getopt_long(argc, argv, shorts, longs, NULL)) != -1;) {

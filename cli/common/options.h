@@ -83,6 +83,9 @@ enum { SW_CALL_NAME_SIZE = 40 };
 /* The limits of --stack-bytes. */
 enum { SW_STACK_BYTES_LEAST = 4096, SW_STACK_BYTES_MOST = 1 << 30 };
 
+/* The largest values of --rate, --limit and --max-overhead. */
+enum { SW_RATE_HZ_MOST = 1000, SW_LIMIT_MOST = 1000000, SW_OVERHEAD_PERCENT_MOST = 10000 };
+
 struct sw_keeper;
 struct sw_pair_list;
 

@@ -119,7 +119,7 @@ bool sw_pair_file_read(struct sw_pair_list *list, const char *name, struct sw_us
 				     "'%.80s' cannot be read", name);
 	sw_text_append(&text, "", 1);
 	if (text.failed)
-		return sw_usage_fail(usage, "try again", "there is no memory");
+		return sw_usage_fail_nomem(usage);
 	list->is_file = true;
 	unsigned number = 1;
 	for (char *line = text.data; line != NULL; line = rest, number++) {

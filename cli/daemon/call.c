@@ -125,7 +125,7 @@ static bool take_answer(struct sw_varlink_client *client, int wait_ms, struct ta
 	if (r == 0 && answer.continues && !taker->more)
 		r = sw_fail(&err, SW_E_FORMAT, "the daemon says that it has more answers than one");
 	if (r < 0)
-		sw_complaint_of_error(why, &err);
+		sw_complaint_of_error(why, &err, 0);
 	else if (answer.error != NULL)
 		sw_complaint_of_answer(why, &answer);
 	else
@@ -176,7 +176,8 @@ static bool call(const struct sw_options *options, const char *method,
 	if (r == 0 && stop != NULL && stop->fd >= 0)
 		r = wait_or_stop(client, wait_ms, stop, &err);
 	if (r < 0)
-		sw_complaint_of_error(ret_why, &err);
+		sw_complaint_of_error(ret_why, &err,
+				      stop != NULL && stop->came ? SW_SAID_OF_SIGNAL : 0);
 	else
 		while (take_answer(client, wait_ms, taker, ret_why))
 			;

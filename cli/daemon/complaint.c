@@ -32,19 +32,18 @@ __attribute__((format(printf, 2, 3))) static void advise(struct sw_complaint *c,
 static void not_permitted(struct sw_complaint *c, struct json_object *p)
 {
 	static const struct {
-		const char *rule, *message, *remedy;
+		const char *rule, *message;
+		uint64_t cause;
 	} rules[] = {
-		{"owner", "it is another user's process",
-		 "ask as that user, as root or as a member of group snapwalk"},
+		{"owner", "it is another user's process", SW_SAID_OF_OWNER},
 		{"dumpable", "it protects itself, or has more privileges than you",
-		 "ask as root or as a member of group snapwalk"},
-		{"deny", "the daemon's configuration forbids it", "see Deny= in snapwalk.conf(5)"},
-		{"kernel", "the kernel refuses the daemon", "see why with 'snapwalk doctor PID'"},
-		{"root_only", "that is for root and the daemon's group",
-		 "ask as root or as a member of group snapwalk"},
+		 SW_SAID_OF_GROUP},
+		{"deny", "the daemon's configuration forbids it", SW_SAID_OF_DENIED},
+		{"kernel", "the kernel refuses the daemon", SW_SAID_OF_KERNEL},
+		{"root_only", "that is for root and the daemon's group", SW_SAID_OF_GROUP},
 		{"namespace",
 		 "you are in another user namespace than the daemon, as in a container",
-		 "ask from outside, or see RequireSameNamespace= in snapwalk.conf(5)"},
+		 SW_SAID_OF_NAMESPACE},
 	};
 	const char *rule = sw_json_string(p, "rule");
 	c->status = SW_STATUS_DENIED;
@@ -52,7 +51,7 @@ static void not_permitted(struct sw_complaint *c, struct json_object *p)
 	for (size_t i = 0; i < SW_ARRAY_SIZE(rules); i++)
 		if (strcmp(rules[i].rule, rule) == 0) {
 			say(c, "%s", rules[i].message);
-			advise(c, "%s", rules[i].remedy);
+			advise(c, "%s", sw_remedy(c->code, rules[i].cause));
 		}
 }
 
@@ -138,44 +137,42 @@ static void bad_parameter(struct sw_complaint *c, struct json_object *p)
 	say(c, "the daemon does not take the parameter %.64s", sw_json_string(p, "parameter"));
 }
 
-/* Without a code of ours: code is the word itself; without a remedy: that of the code. */
+/* Without a code of ours: code is the word itself. */
 static const struct known {
 	const char *prefix, *name;
 	int error;        /* SW_E_*; 0: code below */
 	const char *code; /* static */
 	const char *message;
-	const char *remedy;
+	uint64_t causes;
 	void (*fill)(struct sw_complaint *c, struct json_object *parameters);
 } known[] = {
-	{interface, "NoSuchProcess", SW_E_NO_PROCESS, NULL, NULL, NULL, NULL},
-	{interface, "NoMatch", SW_E_NOT_FOUND, NULL, "no process matches", NULL, detail},
-	{interface, "Ambiguous", 0, "usage", NULL, "choose one by its process id", ambiguous},
-	{interface, "InvalidTarget", SW_E_INVALID, NULL, NULL, NULL, detail},
-	{interface, "ProcessChanged", SW_E_CHANGED, NULL, NULL, NULL, NULL},
-	{interface, "NotPermitted", SW_E_NOT_PERMITTED, NULL, NULL, NULL, not_permitted},
-	{interface, "AlreadyTraced", SW_E_TRACED, NULL, NULL, NULL, already_traced},
-	{interface, "NotTraceable", 0, "not_traceable", NULL, "", not_traceable},
-	{interface, "StopTimeout", SW_E_STOP_TIMEOUT, NULL, NULL, NULL, NULL},
-	{interface, "TargetExited", SW_E_EXITED, NULL, NULL, NULL, NULL},
-	{interface, "Timeout", SW_E_TIMEOUT, NULL, NULL,
-	 "ask for less, or see TimeoutMs= in snapwalk.conf(5)", timeout},
+	{interface, "NoSuchProcess", SW_E_NO_PROCESS, NULL, NULL, 0, NULL},
+	{interface, "NoMatch", SW_E_NOT_FOUND, NULL, "no process matches", 0, detail},
+	{interface, "Ambiguous", 0, "usage", NULL, SW_SAID_OF_PROCESSES, ambiguous},
+	{interface, "InvalidTarget", SW_E_INVALID, NULL, NULL, 0, detail},
+	{interface, "ProcessChanged", SW_E_CHANGED, NULL, NULL, 0, NULL},
+	{interface, "NotPermitted", SW_E_NOT_PERMITTED, NULL, NULL, 0, not_permitted},
+	{interface, "AlreadyTraced", SW_E_TRACED, NULL, NULL, 0, already_traced},
+	{interface, "NotTraceable", 0, "not_traceable", NULL, 0, not_traceable},
+	{interface, "StopTimeout", SW_E_STOP_TIMEOUT, NULL, NULL, 0, NULL},
+	{interface, "TargetExited", SW_E_EXITED, NULL, NULL, 0, NULL},
+	{interface, "Timeout", SW_E_TIMEOUT, NULL, NULL, SW_SAID_OF_ANSWER, timeout},
 	{interface, "NoSuchDump", SW_E_NOT_FOUND, NULL,
-	 "there is no such dump, or it is not for you", "see 'snapwalk list'", NULL},
-	{interface, "PinLimit", SW_E_LIMIT, NULL, NULL,
-	 "unpin others, or see MaxUse= and MaxFiles= in snapwalk.conf(5)", detail},
-	{interface, "TooLarge", SW_E_LIMIT, NULL, NULL, "ask for less with --depth", too_large},
-	{interface, "Busy", 0, "busy", NULL, NULL, busy},
-	{interface, "Unsupported", SW_E_UNSUPPORTED, NULL, NULL, "use --mode wall", detail},
-	{interface, "Failed", 0, "failed", "the capture failed", "see the daemon's journal",
+	 "there is no such dump, or it is not for you", SW_SAID_OF_KEPT, NULL},
+	{interface, "PinLimit", SW_E_LIMIT, NULL, NULL, SW_SAID_OF_ANSWER | SW_SAID_OF_KEPT,
 	 detail},
+	{interface, "TooLarge", SW_E_LIMIT, NULL, NULL, SW_SAID_OF_ANSWER, too_large},
+	{interface, "Busy", 0, "busy", NULL, 0, busy},
+	{interface, "Unsupported", SW_E_UNSUPPORTED, NULL, NULL, SW_SAID_OF_ANSWER, detail},
+	{interface, "Failed", 0, "failed", "the capture failed", 0, detail},
 	{service, "PermissionDenied", SW_E_NOT_PERMITTED, NULL, "the daemon does not permit it",
-	 "ask as root or as a member of group snapwalk", NULL},
+	 SW_SAID_OF_GROUP, NULL},
 	{service, "InvalidParameter", SW_E_INVALID, NULL, NULL,
-	 "see that command and daemon are of the same version", bad_parameter},
+	 SW_SAID_OF_ANSWER | SW_SAID_OF_VERSION, bad_parameter},
 	{service, "MethodNotFound", SW_E_UNSUPPORTED, NULL, "the daemon cannot do that",
-	 "see that command and daemon are of the same version", NULL},
+	 SW_SAID_OF_ANSWER | SW_SAID_OF_VERSION, NULL},
 	{service, "MethodNotImplemented", SW_E_UNSUPPORTED, NULL, "the daemon cannot do that",
-	 "see that command and daemon are of the same version", NULL},
+	 SW_SAID_OF_ANSWER | SW_SAID_OF_VERSION, NULL},
 };
 
 static const struct known *find_known(const char *error)
@@ -202,16 +199,16 @@ void sw_complaint_of_answer(struct sw_complaint *ret, const struct sw_varlink_an
 	if (k->error != 0)
 		ret->status = sw_status_of(&err);
 	say(ret, "%s", k->message != NULL ? k->message : sw_error_text(k->error));
-	advise(ret, "%s", k->remedy != NULL ? k->remedy : sw_remedy(ret->code, 0));
+	advise(ret, "%s", sw_remedy(ret->code, k->causes));
 	if (k->fill != NULL)
 		k->fill(ret, answer->parameters);
 }
 
-void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err)
+void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err, uint64_t causes)
 {
 	*ret = (struct sw_complaint){.code = sw_error_wire(err->code), .status = sw_status_of(err)};
 	say(ret, "%s", err->message);
-	advise(ret, "%s", sw_remedy(ret->code, SW_SAID_OF_DAEMON));
+	advise(ret, "%s", sw_remedy(ret->code, SW_SAID_OF_DAEMON | causes));
 }
 
 int sw_complain_about(const char *about, const struct sw_complaint *complaint)

@@ -16,8 +16,8 @@ struct sw_complaint {
 	int status; /* SW_STATUS_* */
 };
 
-/* An error of the connection, or of what came over it. */
-void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err);
+/* An error of the connection, or of what came over it. causes: SW_SAID_*, beside that. */
+void sw_complaint_of_error(struct sw_complaint *ret, const struct sw_error *err, uint64_t causes);
 /* An error that the daemon answered with: io.snapwalk.NotPermitted and so on. */
 void sw_complaint_of_answer(struct sw_complaint *ret, const struct sw_varlink_answer *answer);
 /* Says it; returns its status. */

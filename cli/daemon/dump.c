@@ -26,7 +26,7 @@ static bool take_piece(void *arg, const char *text, size_t size, struct sw_compl
 	struct sw_error err = {0};
 	if (sw_stream_take(arg, text, size, &err) == 0)
 		return true;
-	sw_complaint_of_error(why, &err);
+	sw_complaint_of_error(why, &err, 0);
 	return false;
 }
 
@@ -69,7 +69,7 @@ static bool finish(const struct sw_options *options, struct sw_stream *stream,
 	if (r == 0 && !as_it_is && !dump.profile)
 		r = sw_report_parse(dump.text, dump.size, &dump.report, &err);
 	if (r < 0) {
-		sw_complaint_of_error(why, &err);
+		sw_complaint_of_error(why, &err, 0);
 		sw_daemon_dump_deinit(&dump);
 		return false;
 	}
@@ -159,7 +159,7 @@ bool sw_daemon_capture(const struct sw_options *options, pid_t pid, const char *
 	if (was_late && sw_daemon_state(options) == SW_DAEMON_SILENT) {
 		const struct sw_error err = {.code = SW_E_TIMEOUT,
 					     .message = "the daemon does not answer"};
-		sw_complaint_of_error(ret_why, &err);
+		sw_complaint_of_error(ret_why, &err, 0);
 		return false;
 	}
 	bool ok = call(options, "io.snapwalk.Capture", parameters_of(options, pid, reason),

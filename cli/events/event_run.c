@@ -498,7 +498,7 @@ static void too_many_say(const struct sw_event_run *run)
 			" times a second, which %s: the command has ended",
 			run->too_many, more);
 	sw_complain_for(run->subject.name, text, "limit",
-			given > 0 ? SW_SAID_OF_OVERHEAD : SW_SAID_OF_ENDLESS);
+			given == 0 ? SW_SAID_OF_ENDLESS : sw_overhead_causes(run->options));
 }
 
 /* leaks has no conditions of its events. */
@@ -523,7 +523,8 @@ static void lost_say(const struct sw_event_run *run)
 		{run->n_lost, "events were lost, as they came faster than they were read",
 		 conditions_of(run)},
 		{run->cost.n_not_held, "things were not followed, as so many were outstanding",
-		 SW_SAID_OF_SPACE},
+		 SW_SAID_OF_SPACE |
+			 (o->limit_given && o->limit == SW_LIMIT_MOST ? SW_SAID_AT_MOST : 0)},
 		{run->cost.n_unsure,
 		 "things were not followed, as other threads got or gave up the same one", 0},
 	};

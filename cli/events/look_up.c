@@ -24,6 +24,7 @@ enum {
 	NAME_SHOWN = 200, /* bytes */
 	SHOWN = 8,        /* of functions with one name */
 	LIBRARIES_SHOWN = 3,
+	VARIANTS_SHOWN = 3,
 };
 
 struct look_up {
@@ -35,7 +36,8 @@ struct look_up {
 	struct sw_matching matching;
 	struct sw_module *module;
 	bool is_bad_name; /* the name of the command line is of nothing that is there */
-	char remedy[384]; /* "": that of the error */
+	uint64_t causes;  /* SW_SAID_*: of the advice */
+	char remedy[384]; /* advice with words of the moment; "": by the causes */
 	bool is_missing[SW_EVENT_PLACES_MAX]; /* of those that are wanted */
 };
 
@@ -113,7 +115,7 @@ static int no_module(struct look_up *l, struct sw_error *err)
 	const char *wanted = l->options->event_module;
 	sw_cleanup(sw_text_deinit) struct sw_text near = {0};
 	size_t n = 0;
-	advise(l, "see what it has mapped in /proc/%d/maps", (int) l->asked->subject->pid);
+	l->causes = SW_SAID_OF_CODE;
 	if (wanted == NULL)
 		return sw_fail(err, SW_E_NOT_FOUND, "the file of its program is not mapped");
 	l->is_bad_name = true;
@@ -173,7 +175,7 @@ static int not_found(struct look_up *l, size_t n_functions, struct sw_error *err
 				     "are not probed"
 				   : "";
 	if (n_functions == 0) {
-		advise(l, "install its debug symbols (a package -dbgsym or -debuginfo)");
+		l->causes = SW_SAID_OF_CODE | SW_SAID_OF_SYMBOLS;
 		return sw_fail(err, SW_E_NOT_FOUND, "%s has no symbols, nor a debug file%s", module,
 			       made);
 	}
@@ -247,6 +249,69 @@ static int not_there(struct look_up *l, struct sw_error *err)
 	return r;
 }
 
+/* The names of a function's variants: "__memcpy_avx_unaligned" of memcpy. */
+struct variants {
+	const char *name;
+	char *all[VARIANTS_SHOWN]; /* owned; the first ones of the alphabet */
+	size_t n;
+	bool no_memory;
+};
+
+static bool is_variant(const char *symbol, const char *name)
+{
+	const char *at = strstr(symbol, name);
+	return at != NULL && at > symbol && at[-1] == '_' && at[strlen(name)] == '_';
+}
+
+/* The order is that of names: that of tables changes from build to build. */
+static void variant_add(void *arg, const struct sw_function_symbol *symbol)
+{
+	struct variants *v = arg;
+	size_t i = 0;
+	if (symbol->is_indirect || !is_variant(symbol->name, v->name))
+		return;
+	while (i < v->n && strcmp(v->all[i], symbol->name) < 0)
+		i++;
+	if (i == VARIANTS_SHOWN || (i < v->n && strcmp(v->all[i], symbol->name) == 0))
+		return;
+	char *copy = strdup(symbol->name);
+	if (copy == NULL) {
+		v->no_memory = true;
+		return;
+	}
+	if (v->n == VARIANTS_SHOWN)
+		free(v->all[--v->n]);
+	memmove(&v->all[i + 1], &v->all[i], (v->n - i) * sizeof(v->all[0]));
+	v->all[i] = copy;
+	v->n++;
+}
+
+/* A function that means one of several, as the processor has it. Which one, the symbols do not say. */
+static int chosen_when_loaded(struct look_up *l, const struct sw_match *match, struct sw_error *err)
+{
+	struct sw_symbolize_options how = l->options->symbolize;
+	struct variants v = {.name = match->raw};
+	sw_cleanup(sw_text_deinit) struct sw_text names = {0};
+	size_t n;
+	how.deadline_ns = l->asked->deadline_ns;
+	int r = sw_symbolizer_functions(l->symbolizer, l->module, &how, variant_add, &v, &n, err);
+	for (size_t i = 0; i < v.n; i++) {
+		sw_text_printf(&names, "%s%.80s", i > 0 ? ", " : "", v.all[i]);
+		free(v.all[i]);
+	}
+	sw_text_append(&names, "", 1);
+	l->causes = SW_SAID_OF_CODE | SW_SAID_OF_SYMBOLS;
+	if (v.n > 0 && !names.failed)
+		advise(l,
+		       "give the name of that code, as %s: 'snapwalk sample %d' shows which runs",
+		       names.data, (int) l->asked->subject->pid);
+	if (r < 0 || v.no_memory)
+		return r < 0 ? r : sw_fail_nomem(err);
+	return sw_fail(err, SW_E_UNSUPPORTED,
+		       "which code %.100s means is chosen when the program is loaded (IFUNC)",
+		       match->shown);
+}
+
 static int functions_find(struct look_up *l, struct sw_error *err)
 {
 	size_t n = 0;
@@ -256,15 +321,9 @@ static int functions_find(struct look_up *l, struct sw_error *err)
 		return r;
 	if (m->n == 0)
 		return m->at_svma ? not_there(l, err) : not_found(l, n, err);
-	for (size_t i = 0; i < m->n; i++) {
-		if (!m->all[i].is_indirect)
-			continue;
-		advise(l, "give the name of that code");
-		return sw_fail(err, SW_E_UNSUPPORTED,
-			       "which code %.100s means is chosen when the program is loaded "
-			       "(IFUNC)",
-			       m->all[i].shown);
-	}
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].is_indirect)
+			return chosen_when_loaded(l, &m->all[i], err);
 	if (!sw_matching_is_one(m))
 		return ambiguous(l, err);
 	size_t size;
@@ -272,6 +331,12 @@ static int functions_find(struct look_up *l, struct sw_error *err)
 	if (image != NULL)
 		sw_variants_drop_callers(m, image, size);
 	return m->n > SW_EVENT_PLACES_MAX ? ambiguous(l, err) : 0;
+}
+
+static int unreadable(struct look_up *l, struct sw_error *err)
+{
+	l->causes = SW_SAID_OF_CODE;
+	return sw_fail(err, SW_E_IO, "%.200s cannot be read", sw_module_path(l->module));
 }
 
 /* The mapping of the code at an offset of the module's file. */
@@ -305,7 +370,7 @@ static int place_put(struct look_up *l, const struct sw_event_place *place, cons
 {
 	const struct sw_map *map = map_of(l, place->file_off);
 	if (map == NULL) {
-		advise(l, "see what it has mapped in /proc/%d/maps", (int) l->asked->subject->pid);
+		l->causes = SW_SAID_OF_CODE | SW_SAID_OF_ADDRESS;
 		return sw_fail(err, SW_E_INVALID, "the code of %.100s is not mapped", name);
 	}
 	if ((map->prot & SW_MAP_WRITE) || (map->prot & SW_MAP_SHARED))
@@ -328,13 +393,13 @@ static int places_put(struct look_up *l, struct sw_text *text, struct sw_error *
 {
 	size_t size;
 	const void *image = sw_module_image(l->module, &size);
-	advise(l, "see FUNCTIONS in snapwalk-on(1)"); /* why it cannot be probed */
+	l->causes = SW_SAID_OF_CODE;
 	sw_text_printf(text, "%s\n", sw_path_name(sw_module_path(l->module)));
 	for (size_t i = 0; i < l->matching.n; i++) {
 		const struct sw_match *m = &l->matching.all[i];
 		struct sw_event_place place;
 		int r = image == NULL
-				? sw_fail(err, SW_E_IO, "its file cannot be read")
+				? unreadable(l, err)
 				: sw_event_place_of(image, size, m->svma, m->size, &place, err);
 		if (r == 0 && l->options->event.at_return)
 			r = sw_event_returns_of(image, size, m->svma, m->size, &place, err);
@@ -350,7 +415,7 @@ static int no_declared(struct look_up *l, const struct sw_declared *d, struct sw
 {
 	const char *module = sw_path_name(sw_module_path(l->module));
 	l->is_bad_name = true;
-	advise(l, "see which there are with 'snapwalk on usdt: %d'", (int) l->asked->subject->pid);
+	l->causes = SW_SAID_OF_DECLARED;
 	if (d->n_near == 1)
 		advise(l, "did you mean %s?", d->near[0]);
 	else if (d->n_near > 1)
@@ -367,7 +432,7 @@ static int declared_find(struct look_up *l, struct sw_text *text, struct sw_erro
 	size_t size;
 	const void *image = sw_module_image(l->module, &size);
 	if (image == NULL)
-		return sw_fail(err, SW_E_IO, "its file cannot be read");
+		return unreadable(l, err);
 	int r = sw_event_probes(image, size, sw_declared_add, &d, err);
 	if (r < 0)
 		return r;
@@ -375,8 +440,7 @@ static int declared_find(struct look_up *l, struct sw_text *text, struct sw_erro
 		return no_declared(l, &d, err);
 	if (d.is_ambiguous || d.n_more > 0) {
 		l->is_bad_name = d.is_ambiguous;
-		advise(l, "give PROVIDER:NAME, of a probe with at most %d places",
-		       SW_EVENT_PLACES_MAX);
+		l->causes = SW_SAID_OF_DECLARED | (d.is_ambiguous ? SW_SAID_OF_SEVERAL : 0);
 		return sw_fail(err, SW_E_LIMIT,
 			       d.is_ambiguous ? "two providers have a probe %.100s"
 					      : "the probe %.100s has more than 16 places",
@@ -447,6 +511,8 @@ static int declared_look_up(struct look_up *l, struct sw_text *text, struct sw_e
 static int function_look_up(struct look_up *l, struct sw_text *text, struct sw_error *err)
 {
 	l->module = NULL;
+	l->causes = 0;
+	l->remedy[0] = '\0';
 	sw_matching_deinit(&l->matching);
 	if (sw_matching_init(&l->matching, l->options->event_name) < 0)
 		return sw_fail_nomem(err);
@@ -513,9 +579,11 @@ int sw_look_up(void *arg, int fd)
 	struct sw_error err = {0};
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	if (sw_apart_drop_bpf(&err) < 0 || look_up(&l, &text, &err) < 0) {
-		if (l.remedy[0] == '\0')
+		if (l.remedy[0] == '\0' && l.causes == 0)
 			return sw_complain_error(asked->subject->name, &err);
-		sw_complain(asked->subject->name, err.message, sw_error_wire(err.code), l.remedy);
+		const char *wire = sw_error_wire(err.code);
+		sw_complain(asked->subject->name, err.message, wire,
+			    l.remedy[0] != '\0' ? l.remedy : sw_remedy(wire, l.causes));
 		return l.is_bad_name ? SW_STATUS_USAGE : sw_status_of(&err);
 	}
 	return sw_write_all(fd, text.data, text.size) ? SW_STATUS_COMPLETE : SW_STATUS_NOTHING;

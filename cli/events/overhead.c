@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "events/overhead.h"
+#include "common/complain.h"
 
 enum {
 	NS_PER_S = 1000000000,
@@ -88,6 +89,13 @@ bool sw_overhead_is_above(struct sw_overhead *o, int64_t now_ns, int64_t cpu_ns,
 	o->at_ns = now_ns;
 	o->cpu_ns = cpu_ns;
 	return o->above_ns > NS_PER_S / 2 || o->above_own_ns > NS_PER_S / 10;
+}
+
+uint64_t sw_overhead_causes(const struct sw_options *options)
+{
+	const bool most = options->max_overhead_given &&
+			  options->max_overhead_percent == SW_OVERHEAD_PERCENT_MOST;
+	return SW_SAID_OF_OVERHEAD | (most ? SW_SAID_AT_MOST : 0);
 }
 
 void sw_overhead_notice(const struct sw_overhead *o, const struct sw_function *f, bool is_pairs,

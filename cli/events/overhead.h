@@ -47,6 +47,9 @@ enum {
 bool sw_overhead_is_above(struct sw_overhead *overhead, int64_t now_ns, int64_t cpu_ns,
 			  double spent_ns);
 
+/* SW_SAID_*, of a complaint that breakpoints take too much: what can be done about it. */
+uint64_t sw_overhead_causes(const struct sw_options *options);
+
 /* "each call takes it about 21 µs here, ..."; of functions without pairs, and of pairs. */
 void sw_overhead_notice(const struct sw_overhead *overhead, const struct sw_function *function,
 			bool is_pairs, struct sw_text *ret);

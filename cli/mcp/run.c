@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "mcp/run.h"
 #include "cleanup.h"
+#include "common/complain.h"
 #include "errors.h"
 
 #include <snapwalk/clock.h>
@@ -152,8 +153,12 @@ static void put_lines(struct sw_text *to, const struct running *r, size_t i, siz
 		at = end;
 	sw_text_append(to, r->text[i].data, (size_t) (at - r->text[i].data));
 	if (more > 0 || r->cut[i])
-		sw_text_printf(to, "... %s%zu more line%s: raise max_lines, or ask for less\n",
-			       r->cut[i] ? "at least " : "", more, sw_plural(more));
+		sw_text_printf(to, "... %s%zu more line%s: %s\n", r->cut[i] ? "at least " : "",
+			       more, sw_plural(more),
+			       /* Without more lines it is the size that was too large. */
+			       sw_remedy("more_lines", most >= SW_MCP_LINES_MAX || more == 0
+							       ? SW_SAID_AT_MOST
+							       : 0));
 }
 
 static void answer_put(struct sw_mcp_answer *ret, const struct running *r, size_t max_lines,

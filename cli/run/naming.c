@@ -229,8 +229,10 @@ void sw_namer_say_missing(const struct sw_namer *n)
 	names_put(&packages, n->packages, n->n_missing, " ", SW_NAMING_FILES);
 	if (packages.size > 0)
 		sw_text_printf(&remedy, "sudo apt install %s, or ", packages.data);
-	sw_text_printf(&remedy, "snapwalk symbolize --from DIR%s",
-		       n->options->debuginfod ? "" : " or --debuginfod");
+	sw_text_printf(&remedy, "%s",
+		       sw_remedy("not_found",
+				 SW_SAID_OF_SYMBOLS |
+					 (n->options->debuginfod ? SW_SAID_OF_SERVER : 0)));
 	if (!what.failed && !packages.failed && !remedy.failed)
 		sw_complain("snapwalk", what.data, "not_found", remedy.data);
 }

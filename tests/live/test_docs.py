@@ -118,6 +118,18 @@ def test_codes(tap):
     literal = [name for name, source in sources.items() for call in re.finditer(r"\bsw_complain\(", source)
                if re.search(r'"[^"]', arguments_of(source, call.end())[3])]
     tap.equal(literal, [], "remedies of complaints: they are those of cli/common/remedy.c")
+    # advise() has words of the moment: a path, a number, a name.
+    advice = [(name, arguments_of(source, call.end())) for name, source in sources.items()
+              for call in re.finditer(r"^\t+advise\(", source, re.M)]
+    tap.check(len(advice) > 5, "advice with words of the moment is found", advice)
+    tap.equal([(name, words) for name, words in advice if "%" not in words[1]], [], "advice without such words: there is none")
+    # The parser of a command line says what it should have been, as nobody else knows that. All else has a cause.
+    usage = [arguments_of(source, call.end())[1] for source in sources.values()
+             for call in re.finditer(r"(?<!bool )\bsw_usage_fail\(", source)]
+    tap.check(len(usage) > 100, "advice about a command line is found", len(usage))
+    tap.equal([text for text in usage if re.search(r'"[^"]*(?:memory|try again|journal|root)', text)
+               and not text.startswith("sw_remedy(")], [],
+              "advice about a command line: it is about what was written there")
     said = {code for source in sources.values() for code in re.findall(r'\bsw_say(?:_\w+)?\(\s*[^,]+,\s*"(\w+)"', source)}
     listed = page("snapwalk-sample.1")
     tap.check("samples_lost" in said, "codes of what a sample says: they are found", sorted(said))

@@ -344,7 +344,10 @@ def said(tap):
                 ("leaf@0x1", 2, "leaf is not at 0x1: it is leaf@0x", "(not_found): give one of them, as func:NAME@0xADDRESS"),
                 ("libnone:f", 2, "it has no library libnone", f"(not_found): see what it has mapped in /proc/{target.pid}/maps"),
                 ("libx.so:f", 2, "it has no library libx.so", "did you mean libc.so.6, libm.so.6?"),
-                ("libc:memcpy", 1, "(IFUNC) (unsupported): give the name of that code"),
+                ("chosen", 1, "(IFUNC) (unsupported): give the name of that code: its debug symbols have it"),
+                ("picked", 1, f"(IFUNC) (unsupported): give the name of that code, as __picked_fast: 'snapwalk sample {target.pid}' "
+                 "shows which runs"),
+                ("__picked_fast", 0, ""),
                 ("[vdso]:__vdso_time", 1, "is no ELF file")):
             result = snapwalk("on", f"func:{function}", target.pid, "-d", "1")
             tap.equal(result.returncode, status, f"func:{function}: exit status")

@@ -60,6 +60,14 @@ __asm__(".globl leaf\n.type leaf, @function\n"
 	"movzbl %al, %eax\n"
 	"ret\n.cfi_endproc\n.size leaf, . - leaf\n");
 
+/* Functions that the loader would choose: the code of one is called after it, that of the other is not. */
+__asm__(".globl picked\n.type picked, @gnu_indirect_function\n"
+	"picked: lea __picked_fast(%rip), %rax\nret\n.size picked, . - picked\n"
+	".globl __picked_fast\n.type __picked_fast, @function\n"
+	"__picked_fast: mov $1, %eax\nret\n.size __picked_fast, . - __picked_fast\n"
+	".globl chosen\n.type chosen, @gnu_indirect_function\n"
+	"chosen: lea leaf(%rip), %rax\nret\n.size chosen, . - chosen\n");
+
 /* A push behind a landing pad and a move; the loop comes back to behind the push. */
 __asm__(".globl lands\n.type lands, @function\n"
 	"lands: .cfi_startproc\n"

@@ -172,7 +172,7 @@ static int missing_say(const struct memory *m)
 	if (m->why[0] != '\0') {
 		(void) snprintf(text, sizeof(text), "blocks are not followed: %s", m->why);
 		sw_complain_for(name, text, m->is_too_dear ? "limit" : "unsupported",
-				SW_SAID_OF_BLOCKS | SW_SAID_OF_OVERHEAD);
+				SW_SAID_OF_BLOCKS | sw_overhead_causes(m->run->options));
 		return SW_STATUS_MISSING;
 	}
 	if (m->exceeded_by == 0)
@@ -183,7 +183,7 @@ static int missing_say(const struct memory *m)
 		"and that added at least %.0f %% to its CPU time",
 		(double) (m->blocks_run.end_ns - m->blocks_run.begin_ns) / NS_PER_S,
 		m->exceeded_by * PER_CENT);
-	sw_complain_for(name, text, "limit", SW_SAID_OF_OVERHEAD);
+	sw_complain_for(name, text, "limit", sw_overhead_causes(m->run->options));
 	return SW_STATUS_MISSING;
 }
 

@@ -46,6 +46,8 @@ static void check_possible(const char *wire)
 		{SW_SAID_OF_FILE, "explain PID"},   {SW_SAID_OF_FILE, "verify PID"},
 		{SW_SAID_TO_ROOT, "run as root"},   {SW_SAID_AT_DEEPEST, "--depth"},
 		{SW_SAID_OF_SCAN, "--walk scan"},   {SW_SAID_OF_RESOURCE, "guessed"},
+		{SW_SAID_AT_MOST, "--limit has"},   {SW_SAID_AT_MOST, "larger --max-overhead"},
+		{SW_SAID_AT_MOST, "--rate"},        {SW_SAID_AT_MOST, "max_lines"},
 	};
 	/* The cause of a trap is beside any of the first ones; so is whether there is --no-sandbox. */
 	for (uint64_t n = 0; n < SW_SAID_OF_FILTER << 3; n++) {
@@ -72,9 +74,9 @@ static void check_possible(const char *wire)
 }
 
 /* Codes that are no errors, warnings or ends. */
-static const char *const others[] = {"usage",        "invalid",   "lost",      "no_stacks",
-				     "thread_ended", "warnings",  "coalesced", "dropped",
-				     "no_samples",   "not_stored"};
+static const char *const others[] = {"usage",        "invalid",    "lost",      "no_stacks",
+				     "thread_ended", "warnings",   "coalesced", "dropped",
+				     "no_samples",   "not_stored", "failed",    "more_lines"};
 
 /* Words of advice that help only for these causes. */
 static void check_of_cause(const char *wire, uint64_t causes)
@@ -93,13 +95,29 @@ static void check_of_cause(const char *wire, uint64_t causes)
 		{"FUNCTIONS", SW_SAID_OF_CODE},
 		{"snapwalk sample' looks", SW_SAID_OF_CODE},
 		{"snapwalkd", SW_SAID_OF_DAEMON | SW_SAID_OF_SILENT},
+		{"as that user", SW_SAID_OF_OWNER},
+		{"group snapwalk", SW_SAID_OF_OWNER | SW_SAID_OF_GROUP},
+		{"Deny=", SW_SAID_OF_DENIED},
+		{"RequireSameNamespace=", SW_SAID_OF_NAMESPACE},
+		{"same version", SW_SAID_OF_VERSION | SW_SAID_OF_DAEMON},
+		{"TimeoutMs=", SW_SAID_OF_ANSWER},
+		{"unpin", SW_SAID_OF_ANSWER},
+		{"one signal", SW_SAID_OF_SIGNAL},
+		{"debug symbols", SW_SAID_OF_SYMBOLS},
+		{"symbolize --from", SW_SAID_OF_SYMBOLS},
+		{"PROVIDER:NAME", SW_SAID_OF_DECLARED},
+		{"on usdt:", SW_SAID_OF_DECLARED},
+		{"fewer places", SW_SAID_OF_DECLARED},
+		{"choose another name", SW_SAID_OF_THERE},
+		{"the path is right", SW_SAID_OF_ABSENT},
+		{"another place", SW_SAID_OF_FULL},
 		{"the daemon's socket", SW_SAID_OF_DAEMON},
 		{"see 'snapwalk list', or make", SW_SAID_OF_NEWEST},
 		{"--via daemon", SW_SAID_OF_NEWEST},
 		{"DEBUGINFOD_URLS", SW_SAID_OF_SERVER},
 		{"DEBUGINFOD_CACHE_PATH", SW_SAID_OF_CACHE},
 		{"debuginfod-find", SW_SAID_OF_CLIENT},
-		{"--from", SW_SAID_OF_DIRECTORY},
+		{"--from a directory", SW_SAID_OF_DIRECTORY},
 		{"-o FILE", SW_SAID_OF_TERMINAL},
 		{"--format", SW_SAID_OF_FORMAT},
 		{"a name with", SW_SAID_OF_NAME},
@@ -108,15 +126,15 @@ static void check_of_cause(const char *wire, uint64_t causes)
 		{"neither -o", SW_SAID_OF_HOOK},
 		{"--pid", SW_SAID_OF_HOOK},
 		{"hook", SW_SAID_OF_HOOK},
-		{"/proc/PID/maps", SW_SAID_OF_ADDRESS | SW_SAID_OF_PAIRS},
+		{"/proc/PID/maps", SW_SAID_OF_ADDRESS | SW_SAID_OF_PAIRS | SW_SAID_OF_CODE},
 		{"blocked_on", SW_SAID_OF_LOCK},
 		{"for each sample", SW_SAID_OF_SAMPLES},
-		{"--mode wall", SW_SAID_OF_CPU},
+		{"--mode wall", SW_SAID_OF_CPU | SW_SAID_OF_ANSWER},
 		{"never ran", SW_SAID_OF_BURST},
-		{"run for longer", SW_SAID_OF_SIGNAL},
+		{"run for longer", SW_SAID_OF_SIGNAL | SW_SAID_AT_MOST},
 		{"run it as root", SW_SAID_OF_MACHINE},
 		{"by its process id", SW_SAID_OF_PROCESSES},
-		{"by then", SW_SAID_OF_OTHERS},
+		{"by then", SW_SAID_OF_OTHERS | SW_SAID_OF_OVERHEAD},
 	};
 	const char *remedy = sw_remedy(wire, causes);
 	for (size_t i = 0; i < SW_ARRAY_SIZE(wanted); i++)
@@ -157,6 +175,36 @@ static void check_all(void (*check)(const char *wire))
 TEST(test_remedies_are_possible)
 {
 	check_all(check_possible);
+}
+
+/* An option at its largest value cannot be larger, whatever else is the cause. */
+TEST(test_options_at_their_largest)
+{
+	static const struct {
+		const char *wire;
+		uint64_t causes;
+		const char *less, *most;
+	} cases[] = {
+		{"lost", SW_SAID_OF_SPACE, "a larger --limit has space for more",
+		 "the result has the others: no larger --limit is possible"},
+		{"limit", SW_SAID_OF_OVERHEAD,
+		 "a larger --max-overhead permits it, and slows the process",
+		 "the result is what was there by then: no option permits more"},
+		{"limit", SW_SAID_OF_OVERHEAD | SW_SAID_OF_BLOCKS,
+		 "growth is shown alone; a larger --max-overhead permits it, with a short "
+		 "--duration",
+		 "growth is shown alone"},
+		{"no_samples", 0, "sample more often with --rate", "let it run for longer"},
+		{"no_samples", SW_SAID_OF_CPU,
+		 "sample more often with --rate, or all its time with --mode wall",
+		 "sample all its time with --mode wall"},
+		{"more_lines", 0, "raise max_lines, or ask for less", "ask for less"},
+	};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		assert_string_equal(sw_remedy(cases[i].wire, cases[i].causes), cases[i].less);
+		assert_string_equal(sw_remedy(cases[i].wire, cases[i].causes | SW_SAID_AT_MOST),
+				    cases[i].most);
+	}
 }
 
 TEST(test_remedies_are_of_their_cause)
@@ -237,6 +285,13 @@ TEST(test_remedies_by_cause)
 		{"not_permitted", SW_SAID_OF_MACHINE, "run it as root"},
 		{"not_permitted", SW_SAID_OF_SILENT,
 		 "run as root, or see what the daemon does: 'systemctl status snapwalkd'"},
+		{"exited", SW_SAID_OF_DAEMON, "see the daemon's journal, and try again"},
+		{"exited", SW_SAID_OF_DAEMON | SW_SAID_OF_SIGNAL,
+		 "one signal ends it with the result so far"},
+		{"unsupported", SW_SAID_OF_CODE | SW_SAID_OF_SYMBOLS,
+		 "give the name of that code: its debug symbols have it (a package -dbgsym or "
+		 "-debuginfo)"},
+		{"io", SW_SAID_OF_CODE, "see who may read that file with 'ls -l'"},
 		{"exited", SW_SAID_OF_OTHERS, "the result is what was there by then"},
 		{"no_samples", 0, "sample more often with --rate"},
 		{"frame_limit", SW_SAID_AT_DEEPEST,

@@ -113,16 +113,22 @@ TEST(test_connection)
 {
 	struct sw_complaint c;
 	struct sw_error err = {.code = SW_E_NOT_FOUND, .message = "nobody listens on /s"};
-	sw_complaint_of_error(&c, &err);
+	sw_complaint_of_error(&c, &err, 0);
 	assert_string_equal(c.message, "nobody listens on /s");
 	assert_string_equal(c.code, "not_found");
 	assert_string_equal(c.remedy, "start snapwalkd, or say where it listens with --socket");
 	assert_int_equal(c.status, 1);
 	err.code = SW_E_NOT_PERMITTED;
-	sw_complaint_of_error(&c, &err);
+	sw_complaint_of_error(&c, &err, 0);
 	assert_int_equal(c.status, 77);
+	/* The command ended it: the daemon's journal knows nothing of that. */
+	err.code = SW_E_EXITED;
+	sw_complaint_of_error(&c, &err, SW_SAID_OF_SIGNAL);
+	assert_string_equal(c.remedy, "one signal ends it with the result so far");
+	sw_complaint_of_error(&c, &err, 0);
+	assert_string_equal(c.remedy, "see the daemon's journal, and try again");
 	err.code = SW_E_NOMEM;
-	sw_complaint_of_error(&c, &err);
+	sw_complaint_of_error(&c, &err, 0);
 	assert_string_equal(c.remedy, "free some memory, or copy less with --stack-bytes");
 }
 
