@@ -20,6 +20,8 @@
 	SW_COUNTER(workers_killed_total)       \
 	SW_COUNTER(workers_died_total)         \
 	SW_COUNTER(alerts_total)               \
+	SW_COUNTER(events_watched_total)       \
+	SW_COUNTER(events_fired_total)         \
 	SW_COUNTER(stopped_us_total)           \
 	SW_COUNTER(capture_us_total)           \
 	SW_COUNTER(threads_total)              \

@@ -79,6 +79,8 @@ static const char *help_of(const char *key, size_t length)
 		 "Workers ended by the daemon: at their deadline, or no longer wanted."},
 		{"workers_died_total", "Workers that ended by themselves without an answer."},
 		{"alerts_total", "Alerts received."},
+		{"events_watched_total", "Processes that rules with OnEvent began to watch."},
+		{"events_fired_total", "Events for which rules with OnEvent acted."},
 		{"stopped_us_total", "Time for which processes were stopped."},
 		{"capture_us_total", "Time that captures took, from the call to the dump."},
 		{"threads_total", "Threads in dumps."},
@@ -184,6 +186,7 @@ static void put_gauges(struct sw_text *text, struct json_object *status)
 		const char *member, *name, *help;
 	} gauges[] = {
 		{"capturing", "captures_running", "Captures under way."},
+		{"watching", "processes_watched", "Processes whose events are waited for."},
 		{"queued", "queue_length", "Captures that wait."},
 		{"connections", "connections", "Clients of the socket."},
 		{"subscribers", "subscribers", "Clients that are told of new dumps."},

@@ -314,14 +314,19 @@ static void slot_take(struct sw_job *job)
 		jobs->n_running++;
 		return;
 	}
-	jobs->n_lasting++;
-	if (!sw_job_is_events(job)) /* these have as long as a capture to begin */
+	if (sw_job_is_events(job)) { /* these have as long as a capture to begin */
+		jobs->n_watching++;
+	} else {
+		jobs->n_lasting++;
 		sw_job_last(job);
+	}
 }
 
 static void slot_give(struct sw_job *job)
 {
-	if (job->lasts)
+	if (job->lasts && sw_job_is_events(job))
+		job->jobs->n_watching--;
+	else if (job->lasts)
 		job->jobs->n_lasting--;
 	else
 		job->jobs->n_running--;
@@ -391,6 +396,7 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		jobs->counters->coalesced_total++;
 		job->store |= s->store;
 		job->alert |= s->alert;
+		job->by_event &= s->by_event;
 		job->sampled &= s->sampled;
 		wait_for(job, waiter, true);
 		return SW_SUBMITTED_WAIT;
@@ -403,7 +409,8 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 		jobs->counters->coalesced_total++;
 		const struct sw_origin origin = {.target = target,
 						 .by = s->caller->uid,
-						 .alert = s->alert};
+						 .alert = s->alert,
+						 .by_event = s->by_event};
 		if (s->store && !dump->stored)
 			(void) sw_publish_store(&jobs->publisher, dump, &origin);
 		*ret_dump = sw_dump_ref(dump);
@@ -421,6 +428,7 @@ enum sw_submitted sw_job_submit(struct sw_jobs *jobs, const struct sw_submission
 	}
 	job->store = s->store;
 	job->alert = s->alert;
+	job->by_event = s->by_event;
 	job->sampled = s->sampled;
 	TAILQ_INSERT_TAIL(&jobs->list, job, link);
 	jobs->n_queued++;
@@ -457,6 +465,7 @@ static void publish_failure(const struct sw_job *job, const struct sw_refusal *r
 	const struct sw_origin origin = {.target = &job->target,
 					 .by = job->request.caller_uid,
 					 .alert = job->alert,
+					 .by_event = job->by_event,
 					 .sampled = job->sampled};
 	sw_publish_failure(&job->jobs->publisher, &failure, &origin);
 }

@@ -64,10 +64,11 @@ struct sw_submission {
 	struct sw_kept *keeper; /* borrowed: of its series, for as long as that; NULL: none */
 	bool fresh;             /* no dump that is there already */
 	bool store;
-	bool alert;   /* a rule asks */
-	bool pulled;  /* by a section [pull NAME] */
-	bool sampled; /* one of many */
-	bool paid;    /* the caller's rate was charged before */
+	bool alert;    /* a rule asks, */
+	bool by_event; /* at an event */
+	bool pulled;   /* by a section [pull NAME] */
+	bool sampled;  /* one of many */
+	bool paid;     /* the caller's rate was charged before */
 };
 
 enum sw_submitted {
@@ -106,7 +107,7 @@ struct sw_job {
 	char *require_exe;             /* owned; NULL: any */
 	struct sw_target_creds target; /* when it was stopped; before: when it was looked up */
 	int program_fd;                /* owned: sw_program_fd() of before */
-	bool store, alert, sampled;
+	bool store, alert, by_event, sampled;
 	/* Takes samples, or events, as long as its worker lives: it has no slot, nobody waits for its end to capture the same
 	 * process (worker/turn.h), and it ends when nobody waits for it. */
 	bool lasts;

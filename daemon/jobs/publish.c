@@ -73,13 +73,15 @@ static void run_command(struct sw_publisher *publisher, struct sw_dump *dump,
 }
 
 /* A user must not fill the journal; entries that were left out are counted. Alerts are always
- * there. */
+ * there, but at events, which are the doing of the user whose process it is. */
 static bool may_log(struct sw_publisher *publisher, const struct sw_origin *origin)
 {
 	uint64_t left_out = 0;
 	uid_t who;
 	int64_t now_ns = sw_clock_ns();
-	bool may = origin->alert || sw_log_limit_take(&publisher->log_limit, origin->by, now_ns);
+	const uid_t whose = origin->by_event ? origin->target->rights.uid[0] : origin->by;
+	bool may = (origin->alert && !origin->by_event) ||
+		   sw_log_limit_take(&publisher->log_limit, whose, now_ns);
 	while ((left_out = sw_log_limit_left_out(&publisher->log_limit, now_ns, &who)) > 0)
 		sw_log(SW_LOG_NOTICE, "%llu entries of captures for user %lu were left out",
 		       (unsigned long long) left_out, (unsigned long) who);

@@ -27,7 +27,8 @@ struct sw_subscriber {
 struct sw_origin {
 	const struct sw_target_creds *target; /* borrowed: the process as it was captured */
 	uid_t by;                             /* who asked for it */
-	bool alert;                           /* a rule did */
+	bool alert;                           /* a rule did, */
+	bool by_event;                        /* at an event, of which a process may have many */
 	bool sampled; /* one of many: neither a command nor, but for the first, the journal */
 };
 

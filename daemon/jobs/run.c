@@ -209,15 +209,29 @@ static void account(struct sw_job *job, const struct sw_dump *dump)
 	n->dump_bytes_total += dump->size;
 }
 
+/* The worker of an event adds to the reason which event it was: the rule knows that no earlier. */
+static const char *reason_of(const struct sw_job *job, const struct sw_dump *dump)
+{
+	struct json_object *found = NULL;
+	const char *asked = job->request.reason;
+	const size_t n = strlen(asked);
+	if (!sw_job_is_events(job) || !json_object_object_get_ex(dump->summary, "reason", &found) ||
+	    !json_object_is_type(found, json_type_string))
+		return asked;
+	const char *said = json_object_get_string(found);
+	return strncmp(said, asked, n) == 0 && strncmp(said + n, ": ", 2) == 0 ? said : asked;
+}
+
 static void publish(struct sw_job *job, struct sw_dump *dump)
 {
 	struct sw_jobs *jobs = job->jobs;
-	const char *reason = job->request.reason;
+	const char *reason = reason_of(job, dump);
 	/* The first of a sample is worth a line, the thousand that follow are not. */
 	bool quiet = job->request.seq > 1 && !job->store;
 	const struct sw_origin origin = {.target = &job->target,
 					 .by = job->request.caller_uid,
 					 .alert = job->alert,
+					 .by_event = job->by_event,
 					 .sampled = job->sampled};
 	sw_publish_dump(&jobs->publisher, dump, &origin, job->store, quiet,
 			reason[0] != '\0' ? reason : NULL);

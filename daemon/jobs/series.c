@@ -57,6 +57,7 @@ static bool submit(struct sw_series *series, struct sw_found *found, struct sw_r
 						 .fresh = true,
 						 .store = series->store,
 						 .alert = series->alert,
+						 .by_event = series->by_event,
 						 .sampled = series->sampled,
 						 .pulled = series->pulled,
 						 .paid = true};
@@ -130,6 +131,7 @@ struct sw_series *sw_series_create(struct sw_jobs *jobs, const struct sw_submiss
 	series->options = s->options;
 	series->store = s->store;
 	series->alert = s->alert;
+	series->by_event = s->by_event;
 	series->sampled = s->sampled;
 	series->pulled = s->pulled;
 	series->interval_ns = interval_ms * 1000000;

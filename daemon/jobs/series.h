@@ -15,7 +15,7 @@ struct sw_series {
 	uint64_t starttime, seq;
 	struct sw_job_options options;
 	char *reason, *require_exe; /* owned; NULL: none */
-	bool store, alert, sampled, pulled;
+	bool store, alert, by_event, sampled, pulled;
 	const struct sw_worker_profile *profile; /* borrowed; NULL: dumps, or */
 	const struct sw_worker_events *events;   /* likewise: events */
 	int64_t interval_ns, next_ns;

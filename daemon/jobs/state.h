@@ -22,7 +22,8 @@ struct sw_jobs {
 	struct sw_recents recent;
 	TAILQ_HEAD(sw_job_list, sw_job) list; /* queued, in order, and running */
 	size_t n_queued, n_running;
-	size_t n_lasting;       /* running, without a slot: sw_job.lasts */
+	size_t n_lasting;       /* running, without a slot: sw_job.lasts; samples, */
+	size_t n_watching;      /* and events */
 	struct sw_turns turns;  /* of users */
 	size_t n_left;          /* killed workers that are not gone, which have no slot any more */
 	sd_event_source *start; /* owned */

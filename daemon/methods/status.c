@@ -46,6 +46,7 @@ void sw_method_status(struct sw_call *call)
 		{"pid", (uint64_t) getpid()},
 		{"uptime_ms", (uint64_t) (sw_clock_ns() - methods->start_ns) / 1000000},
 		{"capturing", jobs->n_running + jobs->n_lasting},
+		{"watching", jobs->n_watching},
 		{"queued", jobs->n_queued},
 		{"connections", methods->server->n_connections},
 		{"subscribers", jobs->publisher.n_subscribers},

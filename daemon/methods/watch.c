@@ -9,6 +9,7 @@
 
 #include <snapwalk/clock.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
 enum {
@@ -40,6 +41,42 @@ struct sw_watch {
 /* The rules act with the daemon's own authority: Deny=, RequireExe= and Events= limit them. */
 static const struct sw_caller rule_caller = {.privileged = true, .same_user_ns = true};
 
+/* The number of lines about captures: the rule may be gone by then. */
+static const uid_t any_rule = UINT32_MAX;
+
+static void say_left_out(struct sw_watcher *watcher, int64_t now_ns)
+{
+	uint64_t left_out;
+	uid_t which;
+	while ((left_out = sw_log_limit_left_out(&watcher->log_limit, now_ns, &which)) > 0)
+		sw_log(SW_LOG_NOTICE, "rule %s: %llu lines were left out",
+		       which < watcher->rules->n_events ? watcher->rules->events[which].name : "*",
+		       (unsigned long long) left_out);
+}
+
+/* Whether there may be a line more about a rule: users start processes that it names, and have events, as often as they
+ * like. */
+static bool may_say(struct sw_watcher *watcher, uid_t number)
+{
+	const int64_t now_ns = sw_clock_ns();
+	const bool may = sw_log_limit_take(&watcher->log_limit, number, now_ns);
+	say_left_out(watcher, now_ns);
+	return may;
+}
+
+__attribute__((format(printf, 4, 5))) static void
+say(struct sw_watcher *watcher, const struct sw_rule *rule, int priority, const char *fmt, ...)
+{
+	char line[SW_ERROR_MESSAGE_MAX + 128];
+	va_list ap;
+	if (!may_say(watcher, (uid_t) (rule - watcher->rules->events)))
+		return;
+	va_start(ap, fmt);
+	(void) vsnprintf(line, sizeof(line), fmt, ap); /* cut is fine: it is prose */
+	va_end(ap);
+	sw_log(priority, "rule %s: %s", rule->name, line);
+}
+
 static void end_series(struct sw_watch *watch)
 {
 	watch->watcher->n_running -= watch->series != NULL;
@@ -70,7 +107,7 @@ static void look_in(struct sw_watcher *watcher, int64_t ms)
 static void on_captured(struct sw_series *series, const struct sw_outcome *outcome)
 {
 	/* A capture that was begun and failed is in the log. */
-	if (outcome->dump == NULL && outcome->target == NULL)
+	if (outcome->dump == NULL && outcome->target == NULL && may_say(series->owner, any_rule))
 		sw_log(SW_LOG_WARNING, "%s: process %d is not captured: %s", series->reason,
 		       (int) series->pid, outcome->refusal->message);
 	if (outcome->dump == NULL || !sw_series_next(series))
@@ -87,6 +124,7 @@ static void submission_fill(const struct sw_watch *watch, struct sw_found *found
 				      .reason = reason,
 				      .require_exe = watch->rule->require_exe,
 				      .alert = true,
+				      .by_event = true,
 				      .store = true};
 	/* No options: the configuration's. Cannot fail. */
 	(void) sw_options_read(watch->watcher->jobs->config, NULL, &ret->options, &ret->store,
@@ -107,13 +145,14 @@ static void capture(const struct sw_watch *watch)
 		struct sw_series *series =
 			sw_series_create(jobs, &submission, rule->count, rule->interval_ms);
 		if (series != NULL) {
+			series->owner = watch->watcher;
 			series->done = on_captured;
 			if (!sw_series_next(series))
 				sw_series_destroy(series);
 		}
 	} else {
-		sw_log(SW_LOG_NOTICE, "rule %s: process %d is not captured: %s", rule->name,
-		       (int) watch->pid, refusal.message);
+		say(watch->watcher, rule, SW_LOG_NOTICE, "process %d is not captured: %s",
+		    (int) watch->pid, refusal.message);
 	}
 	sw_found_deinit(&found);
 	sw_refusal_deinit(&refusal);
@@ -127,9 +166,10 @@ static void fired(struct sw_watch *watch, bool has_stack)
 	struct sw_rule *rule = watch->rule;
 	struct sw_watch *w, *next;
 	rule->last_ns = sw_clock_ns();
+	watcher->jobs->counters->events_fired_total++;
 	if (!has_stack)
-		sw_log(SW_LOG_NOTICE, "rule %s: %s of process %d, without a stack", rule->name,
-		       rule->event.name, (int) watch->pid);
+		say(watcher, rule, SW_LOG_NOTICE, "%s of process %d, without a stack",
+		    rule->event.name, (int) watch->pid);
 	if (rule->event.options.what != SW_EVENT_DEATH)
 		capture(watch);
 	for (w = TAILQ_FIRST(&watcher->watches); w != NULL; w = next) {
@@ -145,9 +185,8 @@ static void refused(struct sw_watch *watch, const struct sw_refusal *refusal)
 			   strcmp(refusal->name, SW_INTERFACE ".TargetExited") == 0;
 	/* That one has ended by then is usual, but for one that Target= names by its number. */
 	if (!watch->said)
-		sw_log(ended ? SW_LOG_INFO : SW_LOG_WARNING,
-		       "rule %s: process %d cannot be watched: %s", watch->rule->name,
-		       (int) watch->pid, refusal->message);
+		say(watch->watcher, watch->rule, ended ? SW_LOG_INFO : SW_LOG_WARNING,
+		    "process %d cannot be watched: %s", (int) watch->pid, refusal->message);
 	watch->said = true;
 	watch->again_ns =
 		sw_clock_ns() + (sw_refusal_is_final(refusal) ? REFUSED_MS : BUSY_MS) * ns_per_ms;
@@ -181,8 +220,9 @@ static void on_state(struct sw_series *series, const char *state)
 	if (strcmp(state, "resumed") != 0)
 		return;
 	watch->began_ns = sw_clock_ns();
-	sw_log(SW_LOG_INFO, "rule %s: process %d is watched for %s", watch->rule->name,
-	       (int) watch->pid, watch->rule->event.name);
+	watch->watcher->jobs->counters->events_watched_total++;
+	say(watch->watcher, watch->rule, SW_LOG_INFO, "process %d is watched for %s",
+	    (int) watch->pid, watch->rule->event.name);
 }
 
 static bool permitted(const struct sw_watch *watch, const struct sw_found *found,
@@ -266,9 +306,9 @@ static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pi
 		return;
 	if (!has_place(watcher, rule)) {
 		if (!rule->said_full)
-			sw_log(SW_LOG_NOTICE,
-			       "rule %s: process %d is not watched: %u processes are (MaxTargets=)",
-			       rule->name, (int) pid, rule->max_targets);
+			say(watcher, rule, SW_LOG_NOTICE,
+			    "process %d is not watched: %u processes are (MaxTargets=)", (int) pid,
+			    rule->max_targets);
 		rule->said_full = true;
 		return;
 	}
@@ -284,9 +324,8 @@ static void found_one(struct sw_watcher *watcher, struct sw_rule *rule, pid_t pi
 	}
 	if (watcher->n_running == WATCHES_MAX) {
 		if (!watcher->said_full)
-			sw_log(SW_LOG_WARNING,
-			       "rule %s: process %d is not watched: %d processes are", rule->name,
-			       (int) pid, WATCHES_MAX);
+			say(watcher, rule, SW_LOG_WARNING,
+			    "process %d is not watched: %d processes are", (int) pid, WATCHES_MAX);
 		watcher->said_full = true;
 		return;
 	}
@@ -304,10 +343,9 @@ static void look_for(struct sw_watcher *watcher, struct sw_rule *rule)
 		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
 		int r = sw_target_select(kind, *word + length + 1, TARGETS_MAX, pids, &n_pids,
 					 &err);
-		if (r < 0 && r != -SW_E_NOT_FOUND && !watcher->said_select) {
-			sw_log(SW_LOG_WARNING, "rule %s: Target=%s: %s", rule->name, *word,
-			       err.message);
-			watcher->said_select = true;
+		if (r < 0 && r != -SW_E_NOT_FOUND && !rule->said_select) {
+			say(watcher, rule, SW_LOG_WARNING, "Target=%s: %s", *word, err.message);
+			rule->said_select = true;
 		}
 		for (size_t i = 0; i < n_pids; i++)
 			found_one(watcher, rule, pids[i]);
@@ -381,5 +419,10 @@ void sw_watcher_stop(struct sw_watcher *watcher)
 		forget(watch);
 	(void) sd_event_source_disable_unref(watcher->timer); /* NULL is fine */
 	watcher->timer = NULL;
-	watcher->said_full = watcher->said_select = false;
+	watcher->said_full = false;
+	/* The numbers will be those of other rules: no minute is waited for. */
+	say_left_out(watcher, INT64_MAX);
+	watcher->log_limit = (struct sw_log_limit){0};
+	for (size_t i = 0; i < watcher->rules->n_events; i++)
+		watcher->rules->events[i].said_full = watcher->rules->events[i].said_select = false;
 }

@@ -3,6 +3,7 @@
 #define SW_DAEMON_METHODS_WATCH_H
 
 #include "jobs/state.h"
+#include "policy/log_limit.h"
 #include "rules/rule.h"
 
 /*
@@ -17,8 +18,9 @@ struct sw_watcher {
 	sd_event_source *timer; /* owned */
 	TAILQ_HEAD(sw_watches, sw_watch) watches;
 	size_t n_running;
-	int64_t rest_ns;             /* CLOCK_MONOTONIC: no look before */
-	bool said_full, said_select; /* once, until the next reload */
+	int64_t rest_ns;               /* CLOCK_MONOTONIC: no look before */
+	bool said_full;                /* once, until the next reload */
+	struct sw_log_limit log_limit; /* by rules: their numbers are its users */
 };
 
 void sw_watcher_init(struct sw_watcher *watcher, struct sw_jobs *jobs, struct sw_rules *rules);

@@ -13,7 +13,7 @@ enum {
 	SW_LOG_LIMIT_S = 60,
 };
 
-/* How much of the journal each user may have. Zero-initialised is a valid one. */
+/* How much of the journal each user may have, or each rule. Zero-initialised is a valid one. */
 struct sw_log_limit {
 	struct sw_log_user {
 		uid_t uid;

@@ -55,7 +55,9 @@ struct sw_rule {
 	struct sw_rule_event event; /* of SW_RULE_EVENT */
 	int64_t last_ns; /* CLOCK_MONOTONIC of the last time it fired; INT64_MIN: never */
 	int64_t due_ns;  /* CLOCK_MONOTONIC, of SW_RULE_PROFILE: its next turn; 0: it had none */
-	bool said_full;  /* of SW_RULE_EVENT: that it has no place for another process */
+	/* SW_RULE_EVENT says this once until the next reload: */
+	bool said_full;   /* it has no place for another process */
+	bool said_select; /* its processes cannot be looked for */
 };
 
 struct sw_rules {

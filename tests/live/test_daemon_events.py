@@ -343,6 +343,44 @@ RequireExe=/usr/bin/nobody
             tap.check(done.returncode == 1 and "snapwalkd --user has no privileges" in done.stderr, "nor by a daemon of a user", done)
 
 
+def counted(tap):
+    """Status tells captures and watched processes apart, and counts both kinds of events. The command of OnDump= is told which
+    event it was."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, script = os.path.join(folder, "out"), os.path.join(folder, "hook.sh")
+        os.chmod(folder, 0o755)
+        os.mkdir(out)
+        os.chmod(out, 0o777)
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\ncat >/dev/null\necho \"$SNAPWALK_REASON\" >{out}/$SNAPWALK_ID\n")
+        os.chmod(script, 0o755)
+        with Target("events") as target:
+            text = f"""[rule files]
+OnEvent=syscall:openat errno=ENOENT
+Target=pid:{target.pid}
+CooldownSec=1000
+"""
+            with Daemon({"OnDump": script}, rules={"events.conf": text}) as daemon:
+                wait_until(lambda: daemon.status()["counters"]["events_watched_total"] == 1, "a process is watched")
+                status = daemon.status()
+                tap.equal((status["watching"], status["capturing"], status["counters"]["events_fired_total"]), (1, 0, 0),
+                          "it is no capture")
+                turn(target)
+                wait_until(lambda: len(of_rule(daemon, "files")) == 2, "the event and the process are stored")
+                status = daemon.status()
+                tap.equal((status["watching"], status["counters"]["events_watched_total"], status["counters"]["events_fired_total"]),
+                          (0, 1, 1), "the event is counted")
+
+                def reasons():
+                    found = []
+                    for name in os.listdir(out):
+                        with open(os.path.join(out, name), encoding="utf-8") as file:
+                            found.append(file.read().strip())
+                    return sorted(found) if len(found) == 2 and all(found) else None
+                tap.equal(wait_until(reasons, "OnDump= to run for both"), ["event: files", "event: files: openat ENOENT"],
+                          "OnDump= is told which event it was")
+
+
 def places(tap):
     """MaxTargets= is of processes that are watched: those of the same name that RequireExe= forbids, and were there before,
     take no place. The eight take no place of a call of Events either, of which there may be eight. A reload ends what Events=
@@ -380,7 +418,7 @@ def main():
         for test in tap.chosen(exact, others, privileges, slow, programs, refused):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(permissions, taken, hidden, hidden_from_rules, rules, places):
+    for test in tap.chosen(permissions, taken, hidden, hidden_from_rules, rules, counted, places):
         tap.guard(test)
     tap.done()
 

@@ -56,12 +56,16 @@ TEST(test_without_daemon)
 
 TEST(test_gauges)
 {
-	expect("{\"version\":\"0.1\",\"pid\":1,\"uptime_ms\":61005,\"capturing\":1,\"queued\":2,"
+	expect("{\"version\":\"0.1\",\"pid\":1,\"uptime_ms\":61005,\"capturing\":1,\"watching\":3,"
+	       "\"queued\":2,"
 	       "\"stored_bytes\":9007199254740993}",
 	       "snapwalk_up 1\n"
 	       "# HELP snapwalk_captures_running Captures under way.\n"
 	       "# TYPE snapwalk_captures_running gauge\n"
 	       "snapwalk_captures_running 1\n"
+	       "# HELP snapwalk_processes_watched Processes whose events are waited for.\n"
+	       "# TYPE snapwalk_processes_watched gauge\n"
+	       "snapwalk_processes_watched 3\n"
 	       "# HELP snapwalk_queue_length Captures that wait.\n"
 	       "# TYPE snapwalk_queue_length gauge\n"
 	       "snapwalk_queue_length 2\n"
