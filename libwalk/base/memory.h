@@ -21,11 +21,14 @@ struct sw_memory_ops {
 	bool is_32bit; /* of a 32-bit program: words and addresses have 4 bytes */
 	/*
 	 * Optional, of memory that is fetched when it is missed. part() begins a part of the work that depends on no other:
-	 * the first read in it that misses something fails, and all that follow it there. fetch() gets all that was missed
-	 * in one turn, so that the parts can be done again, and ends this; false: nothing was missed.
+	 * the first read in it that misses something fails, and all that follow it there; false: that was so in the part
+	 * before. fetch() gets all that was missed in one turn, so that the parts can be done again, and ends this; false:
+	 * nothing was missed.
 	 */
-	void (*part)(void *arg);
+	bool (*part)(void *arg);
 	bool (*fetch)(void *arg);
+	/* Optional, of memory that keeps what is read. As read(), of what nobody will read again: it is not kept. */
+	bool (*peek)(void *arg, uint64_t avma, void *buffer, size_t length);
 };
 
 struct sw_memory {
@@ -42,6 +45,11 @@ static inline bool sw_memory_read(struct sw_memory m, uint64_t avma, void *buffe
 static inline bool sw_memory_look(struct sw_memory m, uint64_t avma, void *buffer, size_t length)
 {
 	return (m.ops->look != NULL ? m.ops->look : m.ops->read)(m.arg, avma, buffer, length);
+}
+
+static inline bool sw_memory_peek(struct sw_memory m, uint64_t avma, void *buffer, size_t length)
+{
+	return (m.ops->peek != NULL ? m.ops->peek : m.ops->read)(m.arg, avma, buffer, length);
 }
 
 static inline bool sw_memory_u64(struct sw_memory m, uint64_t avma, uint64_t *ret)

@@ -74,6 +74,7 @@ struct sw_capture_space {
 	struct sw_capture capture; /* what they get, but for what is their own */
 	struct sw_copier
 		copier; /* owned until the snapshot has its memory; channel NULL: no hook has touch() */
+	size_t pool_owned; /* bytes of its pool that are there */
 	bool raised_above; /* the process that copies has a real-time priority above the lowest */
 	enum sw_copier_end touched;    /* how the last run of the reader ended */
 	size_t stack_bytes;            /* most of one stack */

@@ -15,8 +15,9 @@ enum {
 	REHEARSAL_MS = 2000,
 	BETWEEN_MS = 20, /* between two windows */
 	FINISH_MS = 1000,
-	SMALL = 48, /* pages that a small program's rehearsal reads */
-	MISSES = 8, /* pages that a window often reads besides those that are foreseen */
+	AHEAD = 128, /* pages of the pool that are made there together */
+	SMALL = 48,  /* pages that a small program's rehearsal reads */
+	MISSES = 8,  /* pages that a window often reads besides those that are foreseen */
 	NS_PER_MS = 1000000,
 };
 
@@ -41,6 +42,7 @@ static void readers_run(void *arg, struct sw_memory memory, const struct sw_copi
 		t->fs_base = from->fs_base;
 		t->gs_base = from->gs_base;
 		t->regs = from->regs;
+		t->syscall = from->syscall;
 	}
 	snap->n_threads = told->n_threads;
 	snap->priv->hooks_whole = told->whole;
@@ -51,9 +53,34 @@ static void readers_run(void *arg, struct sw_memory memory, const struct sw_copi
 	}
 }
 
+/* Copies what the window will write to, as the reader shares it since the fork. Refused: the window does it. */
+static void own(void *data, size_t bytes)
+{
+	enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, Linux 5.14; not in older headers */
+	uintptr_t begin = (uintptr_t) data & -(uintptr_t) SW_CAPTURE_PAGE;
+	(void) madvise((void *) begin, (uintptr_t) data + bytes - begin, POPULATE_WRITE);
+}
+
+/* A part of the pool, up to a place: many pages at once cost less than one by one, for the reader, too. */
+static void pool_own(struct sw_capture_space *space, size_t end)
+{
+	struct sw_copier_channel *c = space->copier.channel;
+	if (end > sizeof(c->pool))
+		end = sizeof(c->pool);
+	if (end <= space->pool_owned)
+		return;
+	own(c->pool + space->pool_owned, end - space->pool_owned);
+	space->pool_owned = end;
+}
+
 static void read_live(void *arg, struct sw_copier_read *reads, size_t n)
 {
-	const struct sw_capture_space *space = arg;
+	struct sw_capture_space *space = arg;
+	/* Places are in the order of the reads. */
+	size_t end =
+		(size_t) (reads[n - 1].buffer - space->copier.channel->pool) + reads[n - 1].bytes;
+	if (end > space->pool_owned)
+		pool_own(space, end + AHEAD * SW_COPIER_PAGE_BYTES);
 	for (size_t i = 0; i < n; i++)
 		reads[i].ok = sw_memory_read(space->capture.memory, reads[i].avma, reads[i].buffer,
 					     reads[i].bytes);
@@ -68,21 +95,14 @@ static void rehearse(struct sw_capture_space *space)
 	channel->n_threads =
 		(uint32_t) (n < space->copier.threads_max ? n : space->copier.threads_max);
 	for (size_t i = 0; i < channel->n_threads; i++)
-		channel->threads[i] = (struct sw_copier_thread){.tid = space->snap->threads[i].tid};
+		channel->threads[i] = (struct sw_copier_thread){.tid = space->snap->threads[i].tid,
+								.syscall = -1};
 	channel->rehearses = 1;
 	space->touched = sw_copier_run(&space->copier, &source,
 				       sw_clock_ns() + REHEARSAL_MS * (int64_t) NS_PER_MS);
 	channel->rehearses = 0;
 	if (!space->copier.lost && !space->copier.pending)
 		sw_copier_foresee(&space->copier);
-}
-
-/* Copies what the window will write to, as the reader shares it since the fork. Refused: the window does it. */
-static void own(void *data, size_t bytes)
-{
-	enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, Linux 5.14; not in older headers */
-	uintptr_t begin = (uintptr_t) data & -(uintptr_t) SW_CAPTURE_PAGE;
-	(void) madvise((void *) begin, (uintptr_t) data + bytes - begin, POPULATE_WRITE);
 }
 
 void sw_capture_touch_begin(struct sw_capture_space *space)
@@ -104,11 +124,9 @@ void sw_capture_touch_begin(struct sw_capture_space *space)
 		return;
 	}
 	space->copier.channel->cpu = sched_getcpu(); /* -1: any */
-	own(space->copier.channel->pool,
-	    SMALL * SW_COPIER_PAGE_BYTES); /* costs less than one by one */
+	pool_own(space, SMALL * SW_COPIER_PAGE_BYTES);
 	rehearse(space);
-	own(space->copier.channel->pool,
-	    (space->copier.n_foreseen + MISSES) * SW_COPIER_PAGE_BYTES);
+	pool_own(space, (space->copier.n_foreseen + MISSES) * SW_COPIER_PAGE_BYTES);
 	/* Without notes and again, which are not used where there is a runtime: capture/same.h. */
 	own(space, offsetof(struct sw_capture_space, notes));
 	own(space->remote, sizeof(*space) - offsetof(struct sw_capture_space, remote));

@@ -57,6 +57,7 @@ static bool threads_tell(struct sw_capture_space *space)
 			stop->tracees[i].has_regs && (space->chosen == NULL || space->chosen[i]);
 		c->channel->threads[i] = (struct sw_copier_thread){.tid = t->tid,
 								   .captured = captured,
+								   .syscall = t->syscall,
 								   .fs_base = t->fs_base,
 								   .gs_base = t->gs_base,
 								   .regs = t->regs};

@@ -40,7 +40,8 @@ struct sw_copier_range {
 /* A thread, as the reader is told of it. */
 struct sw_copier_thread {
 	pid_t tid;
-	bool captured; /* the registers are known */
+	bool captured;   /* the registers are known */
+	int64_t syscall; /* as sw_thread.syscall */
 	uint64_t fs_base, gs_base;
 	struct sw_regs regs;
 };

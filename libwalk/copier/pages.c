@@ -95,7 +95,8 @@ static void read_note(struct sw_copier_pages *p, const uint8_t *data, size_t byt
 		p->channel->read[off / 64] |= UINT64_C(1) << off % 64;
 }
 
-static bool copy(struct sw_copier_pages *p, uint64_t avma, uint8_t *to, size_t length, bool keeps)
+static bool copy(struct sw_copier_pages *p, uint64_t avma, uint8_t *to, size_t length,
+		 bool foresees, bool keeps)
 {
 	uint64_t end;
 	if (__builtin_add_overflow(avma, length, &end))
@@ -109,7 +110,7 @@ static bool copy(struct sw_copier_pages *p, uint64_t avma, uint8_t *to, size_t l
 		if (part > length)
 			part = length;
 		memcpy(to, page->data + skip, part);
-		page->read = true;
+		page->read |= foresees;
 		if (keeps)
 			read_note(p, page->data + skip, part);
 		avma += part;
@@ -121,22 +122,30 @@ static bool copy(struct sw_copier_pages *p, uint64_t avma, uint8_t *to, size_t l
 
 static bool pages_read(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	return copy(arg, avma, buffer, length, true);
+	return copy(arg, avma, buffer, length, true, true);
 }
 
 /* The page is one that a rehearsal has read; the snapshot does not get the bytes. */
 static bool pages_look(void *arg, uint64_t avma, void *buffer, size_t length)
 {
-	return copy(arg, avma, buffer, length, false);
+	return copy(arg, avma, buffer, length, true, false);
 }
 
-static void pages_part(void *arg)
+/* The page is not even foreseen. */
+static bool pages_peek(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	return copy(arg, avma, buffer, length, false, false);
+}
+
+static bool pages_part(void *arg)
 {
 	struct sw_copier_pages *p = arg;
+	bool whole = !p->gathers || !p->stuck;
 	if (!p->gathers)
 		p->gathered_from = p->n;
 	p->gathers = true;
 	p->stuck = false;
+	return whole;
 }
 
 static bool pages_fetch(void *arg)
@@ -161,13 +170,17 @@ static bool pages_fetch(void *arg)
 
 struct sw_memory sw_copier_pages_memory(struct sw_copier_pages *pages, bool is_32bit)
 {
-	static const struct sw_memory_ops ops[2] = {
-		{.read = pages_read, .look = pages_look, .part = pages_part, .fetch = pages_fetch},
-		{.read = pages_read,
-		 .look = pages_look,
-		 .part = pages_part,
-		 .fetch = pages_fetch,
-		 .is_32bit = true}};
+	static const struct sw_memory_ops ops[2] = {{.read = pages_read,
+						     .look = pages_look,
+						     .part = pages_part,
+						     .fetch = pages_fetch,
+						     .peek = pages_peek},
+						    {.read = pages_read,
+						     .look = pages_look,
+						     .part = pages_part,
+						     .fetch = pages_fetch,
+						     .peek = pages_peek,
+						     .is_32bit = true}};
 	return (struct sw_memory){&ops[is_32bit], pages};
 }
 

@@ -100,6 +100,23 @@ TEST_WITH(test_look, setup, NULL)
 	assert_true(sw_memory_look(sw_copier_pages_memory(&pages, true), 0x10040, &byte, 1));
 }
 
+/* A page of which something was only looked at is fetched, and that is all: it is not noted, nor foreseen. */
+TEST_WITH(test_peek, setup, NULL)
+{
+	struct sw_memory m = sw_copier_pages_memory(&pages, false);
+	uint8_t byte = 0;
+	assert_true(sw_memory_peek(m, 0x10000, &byte, 1));
+	assert_int_equal(byte, 0x10);
+	assert_true(sw_memory_read(m, 0x11000, &byte, 1));
+	assert_true(sw_memory_peek(m, 0x11040, &byte, 1));
+	assert_int_equal(asked.n, 2);
+	assert_int_equal(n_granules(), 1);
+	sw_copier_pages_list(&pages);
+	assert_int_equal(channel.n_foreseen, 1);
+	assert_int_equal(channel.foreseen[0].avma, 0x11000);
+	assert_int_equal(channel.foreseen[0].read, 1);
+}
+
 /* A page is fetched once, and a read goes on in the next one. */
 TEST_WITH(test_demand, setup, NULL)
 {
