@@ -46,6 +46,10 @@ static bool save_live_range(void *arg, const struct sw_range *range)
 bool sw_fixture_save_ranges(struct sw_fixture_saver *s)
 {
 	const struct sw_snapshot *snap = s->snap;
+	const struct sw_snapshot_priv *priv = snap->priv;
+	/* Where there is a reader, it knows whether something seemed to run. */
+	if (priv->hooks_torn || (priv->copier_pool != NULL && !priv->hooks_whole))
+		sw_text_printf(&s->text, "torn\n");
 	/* Memory that was read of the running process so far is needed to walk and name without
 	 * it. */
 	if (!sw_live_each(snap, save_live_range, s))

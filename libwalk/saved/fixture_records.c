@@ -19,6 +19,7 @@
  *	exception CODE TID HAS_ADDRESS ADDRESS ACCESS OVERFLOW
  *					of a minidump's process only
  *	range START BYTES OFFSET	OFFSET is into memory
+ *	torn				threads ran while the data of runtimes was copied: ranges are not of one instant
  *	thread TID CAPTURED REASON FLAGS STATE SYSCALL INTERRUPTED CPU_NS STOP_NS FS_BASE GS_BASE
  *		STACK_START STACK_END STACK_BYTES OFFSET COMM WCHAN	(in one line)
  *	regs KNOWN PC SP VALUE...	of the thread before; 17 values by DWARF number
@@ -335,6 +336,12 @@ static void take_warning(struct sw_fixture_loader *l, struct sw_fixture_line *li
 		sw_snapshot_warn(l->snap, code, tid, reason, "%s", message);
 }
 
+static void take_torn(struct sw_fixture_loader *l, struct sw_fixture_line *line)
+{
+	(void) line;
+	l->snap->priv->hooks_torn = true;
+}
+
 static void take_end(struct sw_fixture_loader *l, struct sw_fixture_line *line)
 {
 	(void) line;
@@ -348,6 +355,7 @@ static const struct sw_fixture_record records[] = {
 	{"crash", take_crash, SIZE_MAX, 0},
 	{"exception", take_exception, SIZE_MAX, 0},
 	{"range", take_range, offsetof(struct sw_fixture_counts, ranges), RANGES_MAX},
+	{"torn", take_torn, SIZE_MAX, 0},
 	{"thread", take_thread, offsetof(struct sw_fixture_counts, threads), THREADS_MAX},
 	{"regs", take_regs, SIZE_MAX, 0},
 	{"owntid", take_owntid, SIZE_MAX, 0},

@@ -378,6 +378,30 @@ TEST_OF(test_round_trip, struct fixture *f)
 	fake_snapshot_destroy(made);
 }
 
+/* The fixture says that threads ran while hooks copied, or while the reader read. */
+TEST_OF(test_torn, struct fixture *f)
+{
+	static const struct {
+		bool torn, reader, whole, expected;
+	} cases[] = {{false, false, false, false},
+		     {true, true, true, true},
+		     {false, true, true, false},
+		     {false, true, false, true}};
+	uint8_t pool[1];
+	for (size_t i = 0; i < SW_ARRAY_SIZE(cases); i++) {
+		struct sw_snapshot *made = make_snapshot();
+		made->priv->hooks_torn = cases[i].torn;
+		made->priv->hooks_whole = cases[i].whole;
+		made->priv->copier_pool = cases[i].reader ? pool : NULL;
+		assert_int_equal(sw_snapshot_save(made, f->first, &f->err), 0);
+		made->priv->copier_pool = NULL;
+		fake_snapshot_destroy(made);
+		assert_int_equal(load(f, f->first), 0);
+		assert_int_equal(f->snap->priv->hooks_torn, cases[i].expected);
+		remove_fixture(f->first);
+	}
+}
+
 /* Stacks that lie in a range, as those of core files do, are written once. */
 TEST_OF(test_stack_in_range, struct fixture *f)
 {
