@@ -5,13 +5,28 @@
  * when it is there twice, and the thread still is the one of the instant at which nothing changed.
  */
 #include "runtimes/cpython/thread_names.h"
+#include "memory_blocks.h"
 #include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/structures/objects.h"
 #include "snapshot/live.h"
 
 #include <string.h>
 
-enum { NAME_BYTES = 128 };
+enum { NAME_BYTES = 128, BLOCKS = 8 };
+
+/* Memory of the running process as it is now, read by blocks: most reads of objects are small. */
+struct now {
+	struct sw_memory_blocks blocks;
+	struct sw_memory_block all[BLOCKS];
+};
+
+static struct sw_memory now_begin(struct now *now, const struct sw_cpython *c)
+{
+	for (size_t i = 0; i < BLOCKS; i++)
+		now->all[i].avma = 0;
+	now->blocks = (struct sw_memory_blocks){sw_live_memory(c->snap), now->all, BLOCKS};
+	return sw_memory_by_blocks(&now->blocks);
+}
 
 struct listing {
 	const struct sw_cpython_at *at;
@@ -50,8 +65,9 @@ static void active_read(struct sw_cpython *c, uint64_t interp_avma)
 		return; /* threading is not loaded */
 	active_list(c, c->memory, active_avma, &c->active);
 	c->active_is_live = c->source.live_reads != live_before && c->snap->live;
+	struct now now;
 	if (c->active_is_live)
-		active_list(c, sw_live_memory(c->snap), active_avma, &c->active_again);
+		active_list(c, now_begin(&now, c), active_avma, &c->active_again);
 }
 
 /* The Thread; false when there is none, or the dictionary changed while it was read. */
@@ -96,9 +112,9 @@ bool sw_cpython_thread_name(struct sw_cpython *c, const struct sw_cpython_thread
 		return false;
 	/* As long as the thread is there, so is its Thread. */
 	if (c->active_is_live || (c->source.live_reads != live_before && c->snap->live)) {
-		struct sw_memory now = sw_live_memory(c->snap);
-		if (!name_read(&c->at, now, object, again, sizeof(again)) ||
-		    strcmp(first, again) != 0 || !is_same(c, thread, now))
+		struct now now;
+		if (!name_read(&c->at, now_begin(&now, c), object, again, sizeof(again)) ||
+		    strcmp(first, again) != 0 || !is_same(c, thread, sw_live_memory(c->snap)))
 			return false;
 	}
 	size_t n = strlen(first);
