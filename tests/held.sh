@@ -102,8 +102,8 @@ looked_at libwalk/capture/decide.c sw_iterate_has_registers sw_iterate_is_32bit 
 looked_at libwalk/iterate/thread.c
 looked_at libwalk/capture/copy.c process_vm_readv pread clock_gettime sw_pages_may_stall sw_pages_present sw_capture_same_note
 looked_at libwalk/capture/same.c sw_capture_is_over sw_capture_reads_make
-# Hooks: stacks of Wine, blobs of HotSpot's code cache, frames of CPython, Go's stacks, processes
-# of Erlang, then what the unwinder of generated code copies for each of its sources.
+# Hooks: stacks of Wine, blobs of HotSpot's code cache, Go's stacks, processes of Erlang, then what the unwinder of generated
+# code copies for each of its sources.
 looked_at libwalk/runtimes/wine/stacks.c sw_snapshot_map sw_wine_signal_sp sw_wine_teb_parse
 looked_at libwalk/runtimes/wine/teb.c
 looked_at libwalk/runtimes/wine/frames_x86_64.c sw_wine_i386_callback_load sw_wine_i386_context_regs sw_wine_i386_signal_sp \
@@ -123,28 +123,6 @@ looked_at libwalk/runtimes/clr/objects/pal.c
 looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
 looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_pooled_source sw_clr_class_of sw_clr_field_find
 looked_at libwalk/runtimes/clr/objects/classes.c
-looked_at libwalk/runtimes/cpython/window.c sw_cpython_cframes_add sw_cpython_chain_add sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
-	sw_cpython_code_read sw_cpython_code_start sw_cpython_frame_left sw_cpython_gil_find sw_cpython_import_read sw_cpython_string sw_cpython_waited_copy \
-	sw_cpython_tasks_copy sw_cpython_threads_each sw_cpython_withs_each sw_snapshot_map
-looked_at libwalk/runtimes/cpython/tasks_window.c sw_cpython_awaits_read sw_cpython_code_read sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
-	sw_cpython_async_wait_read sw_cpython_awaited_each sw_cpython_code_start sw_cpython_is_class sw_cpython_is_time_limit \
-	sw_cpython_limit_read sw_cpython_task_read \
-	sw_cpython_tasks_each sw_cpython_withs_each
-looked_at libwalk/runtimes/cpython/tasks.c sw_cpython_attribute_find sw_cpython_attribute_get sw_cpython_string sw_cpython_threads_each
-looked_at libwalk/runtimes/cpython/structures/objects.c sw_cpython_string
-looked_at libwalk/runtimes/cpython/structures/awaits.c sw_cpython_code_read sw_cpython_frame_read
-looked_at libwalk/runtimes/cpython/structures/chain.c sw_cpython_frame_is_new sw_cpython_frames_adjoin
-looked_at libwalk/runtimes/cpython/structures/data_stack.c sw_cpython_code_read sw_cpython_frame_read
-looked_at libwalk/runtimes/cpython/structures/code.c
-looked_at libwalk/runtimes/cpython/gil.c sw_cpython_tid_of sw_arch_syscall_register
-looked_at libwalk/runtimes/cpython/waited.c sw_arch_syscall_register
-looked_at libwalk/runtimes/cpython/structures/async_wait.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read sw_cpython_is_class \
-	sw_cpython_self_read sw_cpython_string strlen strrchr
-looked_at libwalk/runtimes/cpython/structures/limit.c sw_cpython_attribute_get sw_cpython_class_name sw_cpython_code_read \
-	sw_cpython_local_read sw_cpython_self_read sw_cpython_string strrchr
-looked_at libwalk/runtimes/cpython/structures/import.c sw_cpython_attribute_get sw_cpython_int sw_cpython_is_class sw_cpython_self_read
-looked_at libwalk/runtimes/cpython/structures/self.c
-looked_at libwalk/runtimes/cpython/structures/withs.c sw_cpython_code_read sw_cpython_code_start
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c
@@ -208,8 +186,7 @@ while read -r file entry name; do
 	esac
 	finding "$file: $entry is $name(), which is in no file that is looked at"
 done <<<"$entries"
-# Wine's stacks, HotSpot's blobs, two of Go, Python, the unwinder of generated code, three of its
-# sources, six operations.
+# Wine's stacks, HotSpot's blobs, two of Go, the unwinder of generated code, three of its sources, six operations.
 [ $n -ge 14 ] || finding "only $n entries of tables were found: the search is wrong"
 
 others=$(grep -lE '\bptrace\(PTRACE_' -r libwalk symbolizer protocol daemon cli --include='*.[ch]' |

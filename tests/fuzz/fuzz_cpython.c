@@ -3,12 +3,15 @@
  * A CPython whose structures anybody wrote. The first byte says the version; what follows is laid over a
  * small one that is right, in parts: u16 offset / 4 | u8 length | bytes. Then its threads' frames are
  * paired with native ones all over the stack, and named; then its tasks are
- * looked at, and in which with statements it is. The rest is also taken for a table of lines.
+ * looked at, and in which with statements it is; then all is read as a capture does. The rest is also taken for a table of
+ * lines.
  */
 #include "fuzz.h"
 #include "cpython_world.h"
 #include "lay_over.h"
 
+#include "arch/arch.h"
+#include "arch/syscall.h"
 #include "bytes.h"
 #include "runtimes/cpython/all_tasks.h"
 #include "runtimes/cpython/frames.h"
@@ -17,6 +20,7 @@
 #include "runtimes/cpython/names.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 struct names {
 	struct sw_frame_sink sink;
@@ -57,6 +61,20 @@ static void locks(struct cpython_world *w, struct sw_thread *thread)
 	(void) sw_cpython_lock_wait(&w->c, thread, &waited, &wait);
 }
 
+/* Before a window, and in one where the thread waits for a lock. */
+static void touch(struct cpython_world *w, struct sw_thread *thread)
+{
+	w->priv.hooks_whole = true;
+	thread->captured = false;
+	cpython_world_touch(w);
+	thread->captured = true;
+	thread->syscall = SYS_futex;
+	thread->regs = (struct sw_regs){0};
+	sw_regs_set(&thread->regs, SW_ARCH_SP, WORLD_STACK);
+	sw_regs_set(&thread->regs, sw_arch_syscall_register(false, 0), WORLD_OBJECTS + 0x100);
+	cpython_world_touch(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct cpython_world w;
@@ -86,6 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(void) sw_cpython_thread_note(&w.c, &thread, &note);
 		tasks(&w.c);
 		locks(&w, &thread);
+		touch(&w, &thread);
 	}
 	for (int64_t offset = -2; offset < 300; offset += 7)
 		(void) sw_cpython_line(minor, (struct sw_bytes){data + 1, size - 1}, 1, offset);

@@ -2,7 +2,6 @@
 #include "cpython_world.h"
 #include "runtimes/cpython/runtime.h"
 #include "runtimes/cpython/all_tasks.h"
-#include "runtimes/cpython/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -498,11 +497,9 @@ static void lists_put(struct cpython_world *w)
 
 void cpython_world_tasks(struct cpython_world *w)
 {
-	static struct sw_cpython_tasks_window tasks;
-	static struct sw_cpython_window window;
 	uint64_t t = WORLD_TASKS, number = t + 0x6e0;
 	bool lists = w->c.at.layout.minor >= 14;
-	tasks.asyncio = (struct sw_cpython_asyncio){
+	w->asyncio = (struct sw_cpython_asyncio){
 		.types = {.coroutine_avma = WORLD_CORO_TYPE,
 			  .generator_avma = WORLD_GEN_TYPE,
 			  .async_generator_avma = t + 0xf18,
@@ -522,11 +519,10 @@ void cpython_world_tasks(struct cpython_world *w)
 		(void) sw_cpython_task_layout_read(&w->c.at.layout,
 						   (struct sw_bytes){(const uint8_t *) section,
 								     sizeof(section)},
-						   &tasks.asyncio.layout);
+						   &w->asyncio.layout);
 	else
-		(void) sw_cpython_task_layout_of(&w->c.at.layout, &tasks.asyncio.layout);
-	window.tasks = &tasks;
-	w->c.window = &window;
+		(void) sw_cpython_task_layout_of(&w->c.at.layout, &w->asyncio.layout);
+	w->c.asyncio = &w->asyncio;
 	coroutine_put(w, WORLD_OUTER, 2, WORLD_INNER);
 	coroutine_put(w, WORLD_INNER, 1, WORLD_AWAITED);
 	coroutine_put(w, t + 0xe00, 0, 0);
@@ -553,7 +549,98 @@ void cpython_world_tasks(struct cpython_world *w)
 	cpython_world_u64(w, t + 0x6c0 + 16, t + 0xf30);
 }
 
+static bool is_inside(uint64_t avma, size_t bytes)
+{
+	return avma >= WORLD && bytes <= WORLD_BYTES && avma - WORLD <= WORLD_BYTES - bytes;
+}
+
+/* As copier/pages.c: false: a page is to be fetched. */
+static bool page_get(struct cpython_world *w, size_t page)
+{
+	if (w->gathers && !w->there[page]) {
+		w->stuck = w->gathered[page] = true;
+		return false;
+	}
+	w->n_turns += !w->there[page];
+	w->there[page] = true;
+	return true;
+}
+
+static bool peek(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct cpython_world *w = arg;
+	if (w->gathers && w->stuck)
+		return false;
+	for (uint64_t at = avma; is_inside(avma, length) && at < avma + length; at++)
+		if (!page_get(w, (size_t) (at - WORLD) / WORLD_PAGE))
+			return false;
+	return sw_memory_read(fake_memory(&w->fake), avma, buffer, length);
+}
+
+static bool note(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct cpython_world *w = arg;
+	if (!peek(w, avma, buffer, length))
+		return false;
+	if (is_inside(avma, length))
+		memset(w->was_read + (avma - WORLD), true, length);
+	return true;
+}
+
+static bool part(void *arg)
+{
+	struct cpython_world *w = arg;
+	bool whole = !w->gathers || !w->stuck;
+	w->gathers = true;
+	w->stuck = false;
+	return whole;
+}
+
+static bool fetch(void *arg)
+{
+	struct cpython_world *w = arg;
+	bool any = false;
+	for (size_t i = 0; i < WORLD_PAGES; i++) {
+		any |= w->gathered[i];
+		w->there[i] |= w->gathered[i];
+		w->gathered[i] = false;
+	}
+	w->gathers = false;
+	w->n_turns += any;
+	return any;
+}
+
+bool cpython_world_has(const struct cpython_world *w, uint64_t avma, size_t bytes)
+{
+	return is_inside(avma, bytes) && memchr(w->was_read + (avma - WORLD), false, bytes) == NULL;
+}
+
+static bool noted(void *arg, uint64_t avma, void *buffer, size_t length)
+{
+	struct cpython_world *w = arg;
+	return cpython_world_has(w, avma, length) &&
+	       sw_memory_read(fake_memory(&w->fake), avma, buffer, length);
+}
+
+void cpython_world_touch(struct cpython_world *w)
+{
+	static const struct sw_memory_ops notes = {.read = note,
+						   .peek = peek,
+						   .part = part,
+						   .fetch = fetch},
+					  has = {.read = noted};
+	memset(w->was_read, false, sizeof(w->was_read));
+	memset(w->there, false, sizeof(w->there));
+	w->n_turns = 0;
+	w->before.at = w->c.at;
+	w->before.tasks = w->c.asyncio != NULL;
+	w->before.asyncio = w->asyncio;
+	sw_cpython_touch(&w->snap, &w->before, (struct sw_memory){&notes, w});
+	w->c.copied = (struct sw_memory){&has, w};
+}
+
 void cpython_world_deinit(struct cpython_world *w)
 {
+	sw_cpython_touching_destroy(w->before.touching);
 	sw_cpython_deinit(&w->c);
 }

@@ -4,6 +4,7 @@
 
 #include "fake.h"
 #include "runtimes/cpython/cpython.h"
+#include "runtimes/cpython/touch.h"
 
 /*
  * A small CPython in one array, of any version: an interpreter with one thread, whose native stack
@@ -14,6 +15,8 @@
 enum {
 	WORLD = 0x100000, /* address of the array */
 	WORLD_BYTES = 0x6400,
+	WORLD_PAGE = 4096,
+	WORLD_PAGES = WORLD_BYTES / WORLD_PAGE + 1,
 	WORLD_RUNTIME = WORLD,
 	WORLD_INTERP = WORLD + 0x800,
 	WORLD_THREAD = WORLD + 0xc00,
@@ -39,6 +42,13 @@ struct cpython_world {
 	struct sw_module module;
 	struct sw_place place;
 	struct sw_cpython c;
+	struct sw_cpython_asyncio asyncio; /* cpython_world_tasks() */
+	struct sw_cpython_before before;
+	/* The last cpython_world_touch() fetched these pages, and has read these bytes. */
+	bool was_read[WORLD_BYTES];
+	bool there[WORLD_PAGES], gathered[WORLD_PAGES]; /* pages */
+	bool gathers, stuck;
+	size_t n_turns;
 };
 
 void cpython_world_init(struct cpython_world *w, unsigned minor);
@@ -88,6 +98,11 @@ void cpython_world_suspend(struct cpython_world *w, uint64_t coroutine, unsigned
 uint64_t cpython_world_local(const struct cpython_world *w, uint64_t coroutine, unsigned n);
 /* Where a task has its state. */
 uint64_t cpython_world_task_state(const struct cpython_world *w, uint64_t task);
+
+/* Reads as a capture does. From then on c->copied has what was read, and nothing else. */
+void cpython_world_touch(struct cpython_world *w);
+/* Whether it has read all of these bytes. */
+bool cpython_world_has(const struct cpython_world *w, uint64_t avma, size_t bytes);
 
 void cpython_world_deinit(struct cpython_world *w);
 void cpython_world_u64(struct cpython_world *w, uint64_t avma, uint64_t value);

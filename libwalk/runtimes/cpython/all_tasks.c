@@ -4,9 +4,10 @@
  * functions: of a running process only what was copied then is read.
  */
 #include "runtimes/cpython/all_tasks.h"
+#include "runtimes/cpython/asyncio.h"
 #include "runtimes/cpython/frames.h"
 #include "runtimes/cpython/tasks.h"
-#include "runtimes/cpython/window.h"
+#include "runtimes/cpython/waited.h"
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>
@@ -70,7 +71,6 @@ static void threads_find(struct sw_cpython *c)
 size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 {
 	struct sw_cpython_all_tasks *all = calloc(1, sizeof(*all));
-	const struct sw_cpython_tasks_window *w = c->window != NULL ? c->window->tasks : NULL;
 	*ret_why = "out of memory";
 	if (all == NULL)
 		return 0;
@@ -78,12 +78,14 @@ size_t sw_cpython_all_tasks(struct sw_cpython *c, const char **ret_why)
 	*ret_why = "the interpreter is not read";
 	if (!c->usable)
 		return 0;
-	/* Also where it was found before: what it is found by is kept with the snapshot, which may be recorded. */
-	sw_cpython_asyncio_find(&c->at, c->snap, c->memory, false, &all->asyncio);
-	if (w != NULL)
-		all->asyncio = w->asyncio;
+	if (c->asyncio != NULL)
+		all->asyncio = *c->asyncio;
+	else
+		sw_cpython_asyncio_open(&c->at, c->snap, false, &all->asyncio);
+	if (all->asyncio.why == NULL && all->asyncio.n_sets == 0)
+		sw_cpython_asyncio_find(&all->asyncio, c->memory);
 	*ret_why = all->asyncio.why;
-	all->torn = c->snap->live && (w == NULL || !w->whole || c->snap->priv->hooks_torn);
+	all->torn = c->snap->live && !sw_cpython_is_of_instant(c->snap);
 	if (!sw_cpython_tasks_each(&all->asyncio, c->copied, object_add, all))
 		*ret_why = "not all could be copied";
 	threads_find(c);
@@ -105,15 +107,18 @@ void sw_cpython_all_tasks_destroy(struct sw_cpython_all_tasks *all)
 
 size_t sw_cpython_all_tasks_of_instant(struct sw_cpython *c, const char **ret_why)
 {
-	const struct sw_cpython_tasks_window *w = c->window != NULL ? c->window->tasks : NULL;
+	const struct sw_snapshot *snap = c->snap;
+	bool waits_only = snap->live && !snap->priv->tasks;
 	*ret_why = NULL;
-	if (c->snap->live && (w == NULL || !w->whole || c->snap->priv->hooks_torn))
+	if (snap->live && (c->asyncio == NULL || !sw_cpython_is_of_instant(snap)))
 		return 0;
 	if (c->tasks == NULL)
 		(void) sw_cpython_all_tasks(c, ret_why);
 	else
 		*ret_why = c->tasks->why;
-	return c->tasks != NULL && !c->tasks->failed_nomem ? c->tasks->n : 0;
+	if (c->tasks == NULL || c->tasks->failed_nomem)
+		return 0;
+	return waits_only && c->tasks->n > SW_CPYTHON_WAITS_TASKS_MAX ? 0 : c->tasks->n;
 }
 
 bool sw_cpython_task_get(const struct sw_cpython *c, size_t n, struct sw_cpython_task_read *ret)

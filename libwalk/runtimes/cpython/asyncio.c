@@ -16,7 +16,7 @@
  * _Py_AsyncioModuleDebugOffsets) of 3.15 before its release, the section and what is found by it of 3.14.10;
  * Include/internal/pycore_moduleobject.h of 3.14.10.
  */
-#include "runtimes/cpython/tasks.h"
+#include "runtimes/cpython/asyncio.h"
 #include "formats/elf_symbol.h"
 #include "runtimes/cpython/structures/objects.h"
 #include "snapshot/module.h"
@@ -168,10 +168,9 @@ static bool has_file(const struct sw_cpython_at *at, const struct sw_snapshot *s
 	return false;
 }
 
-void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
-			     struct sw_memory memory, bool of_file, struct sw_cpython_asyncio *ret)
+void sw_cpython_asyncio_open(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
+			     bool of_file, struct sw_cpython_asyncio *ret)
 {
-	uint64_t interp;
 	*ret = (struct sw_cpython_asyncio){.at = at, .why = "asyncio is not loaded"};
 	if (of_file && !has_file(at, snap))
 		return;
@@ -182,6 +181,12 @@ void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_sna
 	if (!sw_cpython_task_layout_of(&at->layout, &ret->layout))
 		(void) section_find(at, snap, &ret->layout);
 	ret->why = NULL;
+}
+
+void sw_cpython_asyncio_find(struct sw_cpython_asyncio *ret, struct sw_memory memory)
+{
+	const struct sw_cpython_at *at = ret->at;
+	uint64_t interp;
 	if (!sw_memory_u64(memory, at->runtime_avma + at->layout.runtime_head, &interp))
 		return;
 	for (size_t i = 0; i < SW_CPYTHON_INTERPRETERS_MAX && interp != 0; i++) {

@@ -17,7 +17,7 @@ struct sw_cpython_named;
 struct sw_cpython_all_tasks;
 struct sw_cpython_bodies;
 struct sw_cpython_task_waits;
-struct sw_cpython_window;
+struct sw_cpython_asyncio;
 
 enum { SW_CPYTHON_KNOWN = 256 /* power of two */ };
 
@@ -36,12 +36,12 @@ struct sw_cpython {
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
 	struct sw_snapshot_memory copied_source; /* of copied */
-	struct sw_memory copied;                 /* in the window; the rest cannot be read */
+	struct sw_memory copied; /* of the instant of the registers; the rest cannot be read */
 	struct sw_cpython_at at;
 	bool usable;
 	struct sw_arena arena;
-	const struct sw_cpython_window
-		*window; /* borrowed from the snapshot; NULL: nothing was copied for it */
+	/* Borrowed from the snapshot: what files say of it. NULL: not opened, or asyncio is not there. */
+	const struct sw_cpython_asyncio *asyncio;
 	struct sw_cpython_all_tasks *tasks;  /* owned; NULL: not asked for */
 	struct sw_cpython_task_waits *waits; /* owned; NULL: not asked for */
 	struct sw_cpython_bodies *bodies;    /* owned; NULL: not needed yet */

@@ -35,11 +35,16 @@ static bool thread_add(void *arg, const struct sw_cpython_thread *thread)
 	return true;
 }
 
+void sw_cpython_threads_list(struct sw_cpython *c)
+{
+	c->n_threads = 0;
+	(void) sw_cpython_threads_each(&c->at, c->memory, thread_add, c); /* those that are known */
+}
+
 bool sw_cpython_threads_read(struct sw_cpython *c)
 {
 	if (!c->by_copies)
-		(void) sw_cpython_threads_each(&c->at, c->memory, thread_add,
-					       c); /* those that are known */
+		sw_cpython_threads_list(c);
 	c->chain.frames_max = SW_CPYTHON_WALK_FRAMES_MAX;
 	c->chain.frames = calloc(c->chain.frames_max, sizeof(*c->chain.frames));
 	c->chain.groups = calloc(SW_CPYTHON_GROUPS_MAX, sizeof(*c->chain.groups));

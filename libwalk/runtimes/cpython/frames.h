@@ -5,6 +5,9 @@
 #include "runtimes/cpython/cpython.h"
 #include "unwind/runtime.h"
 
+/* Lists the thread states anew; those that can be read. */
+void sw_cpython_threads_list(struct sw_cpython *c);
+
 /* Finds the thread states, where those of one are not told by a copy at an event. False: no memory. */
 bool sw_cpython_threads_read(struct sw_cpython *c);
 

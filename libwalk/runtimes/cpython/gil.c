@@ -21,11 +21,7 @@
 #include "bytes.h"
 #include "snapshot/snapshot.h"
 
-#include <sys/syscall.h>
-
 enum { HOLDER_OFF = 8, LOCKED_OFF = 16, COND_OFF = 32, MUTEX_OFF = 80, MUTEX_END_OFF = 120 };
-
-_Static_assert((int) MUTEX_END_OFF < (int) SW_CPYTHON_GIL_BYTES, "all of it is copied");
 
 bool sw_cpython_gil_find(const struct sw_cpython_at *at, struct sw_memory memory,
 			 uint64_t interp_avma, uint64_t *ret)
@@ -40,33 +36,42 @@ bool sw_cpython_gil_find(const struct sw_cpython_at *at, struct sw_memory memory
 	return true;
 }
 
-/* The copy of the window; a core file is one. */
-static bool copy_find(const struct sw_cpython *c, uint64_t gil,
-		      uint8_t buffer[static SW_CPYTHON_GIL_BYTES], struct sw_bytes *ret)
+static bool lock_read(const struct sw_cpython *c, uint64_t gil, uint8_t ret[static MUTEX_END_OFF])
 {
-	const struct sw_snapshot *snap = c->snap;
-	if (sw_cpython_is_of_core(snap)) {
-		*ret = (struct sw_bytes){buffer, SW_CPYTHON_GIL_BYTES};
-		return sw_memory_read(c->memory, gil, buffer, SW_CPYTHON_GIL_BYTES);
-	}
-	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++) {
-		const struct sw_range *r = &snap->ranges[i];
-		if (r->start_avma != gil || r->bytes != SW_CPYTHON_GIL_BYTES)
-			continue;
-		*ret = (struct sw_bytes){r->data, r->bytes};
-		return true;
-	}
-	return false;
+	return sw_memory_read(sw_cpython_instant(c), gil, ret, MUTEX_END_OFF);
+}
+
+void sw_cpython_gil_touch(const struct sw_cpython *c, uint64_t interp_avma)
+{
+	uint8_t buffer[MUTEX_END_OFF];
+	uint64_t gil;
+	if (sw_cpython_gil_find(&c->at, c->memory, interp_avma, &gil))
+		(void) lock_read(c, gil, buffer); /* wanted for its reads */
+}
+
+uint64_t sw_cpython_gil_holder(const struct sw_cpython *c, uint64_t interp_avma)
+{
+	const struct sw_cpython_layout *l = &c->at.layout;
+	uint64_t gil = c->at.runtime_avma, holder;
+	uint32_t locked;
+	if (l->interp_gil != SW_CPYTHON_NONE &&
+	    !sw_memory_u64(c->memory, interp_avma + l->interp_gil, &gil))
+		return 0;
+	if (!sw_memory_read(c->memory, gil + l->gil_locked, &locked, sizeof(locked)) ||
+	    !sw_memory_u64(c->memory, gil + l->gil_holder, &holder))
+		return 0;
+	return locked == 1 ? holder : 0;
 }
 
 /* The thread state that has it; 0: nobody, or it cannot be told. */
 static uint64_t holder_of(const struct sw_cpython *c, uint64_t gil)
 {
-	uint8_t buffer[SW_CPYTHON_GIL_BYTES];
-	struct sw_bytes bytes;
+	uint8_t buffer[MUTEX_END_OFF];
+	struct sw_bytes bytes = {buffer, sizeof(buffer)};
 	uint64_t holder = 0;
 	uint32_t locked = 0, mutex = 1;
-	if (!copy_find(c, gil, buffer, &bytes) || !sw_bytes_u64(bytes, HOLDER_OFF, &holder) ||
+	if (!sw_cpython_is_of_instant(c->snap) || !lock_read(c, gil, buffer) ||
+	    !sw_bytes_u64(bytes, HOLDER_OFF, &holder) ||
 	    !sw_bytes_u32(bytes, LOCKED_OFF, &locked) || !sw_bytes_u32(bytes, MUTEX_OFF, &mutex))
 		return 0;
 	return locked == 1 && mutex == 0 ? holder : 0;
@@ -86,7 +91,7 @@ bool sw_cpython_wait_read(struct sw_cpython *c, const struct sw_thread *thread,
 {
 	uint64_t word, gil;
 	const struct sw_cpython_thread *self = NULL;
-	if (!c->usable || thread->syscall != SYS_futex ||
+	if (!c->usable || !sw_cpython_is_in_futex(thread) ||
 	    !sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &word))
 		return false;
 	for (size_t i = 0; i < c->n_threads && self == NULL; i++)

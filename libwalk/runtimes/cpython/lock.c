@@ -108,12 +108,6 @@ static bool frame_keep(struct sw_cpython_bodies *b, const struct sw_cpython_fram
 	return true;
 }
 
-/* Memory that does not change until the process goes on. */
-static struct sw_memory instant(const struct sw_cpython *c)
-{
-	return sw_cpython_is_of_core(c->snap) ? c->memory : c->copied;
-}
-
 static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_thread *t,
 			  struct sw_cpython_chain *chain, struct sw_cpython_bodies *b)
 {
@@ -127,7 +121,7 @@ static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_th
 		return;
 	b->threads = grown;
 	sw_cpython_chain_reset(chain);
-	sw_cpython_chain_add(&c->at, instant(c), t->avma, &thread->regs, chain);
+	sw_cpython_chain_add(&c->at, sw_cpython_instant(c), t->avma, &thread->regs, chain);
 	struct inside *in = &b->threads[b->n_threads++];
 	*in = (struct inside){t->avma, t->id, b->n_frames, chain->n_frames};
 	b->thread = in;
@@ -135,7 +129,7 @@ static void thread_gather(const struct sw_cpython *c, const struct sw_cpython_th
 		const struct sw_cpython_frame *frame = &chain->frames[b->depth];
 		b->failed |= !frame_keep(b, frame);
 		/* Statements that cannot be read are left out. */
-		(void) sw_cpython_withs_each(&c->at, instant(c), frame, body_add, b);
+		(void) sw_cpython_withs_each(&c->at, sw_cpython_instant(c), frame, body_add, b);
 	}
 }
 
@@ -220,7 +214,7 @@ static unsigned code_look(struct sw_cpython *c, uint64_t avma)
 	struct sw_cpython_code code, now;
 	char function[256], file[4096];
 	bool releases, saves;
-	if (!sw_cpython_code_read(&c->at, instant(c), avma, &code) ||
+	if (!sw_cpython_code_read(&c->at, sw_cpython_instant(c), avma, &code) ||
 	    !sw_cpython_string(&c->at, c->memory, code.function_avma, function, sizeof(function)) ||
 	    !sw_cpython_string(&c->at, c->memory, code.filename_avma, file, sizeof(file)) ||
 	    !names_read(c, avma, &releases, &saves) ||
@@ -263,7 +257,7 @@ static bool is_of_another(struct sw_cpython *c, const struct sw_cpython_frame *f
 	uint64_t self, lock, self_now, previous;
 	struct sw_cpython_frame now;
 	bool last;
-	if (!sw_cpython_self_read(&c->at, instant(c), frame, &self) ||
+	if (!sw_cpython_self_read(&c->at, sw_cpython_instant(c), frame, &self) ||
 	    !sw_cpython_attribute_get(&c->at, c->memory, self, "_lock", &lock) || lock == lock_avma)
 		return false;
 	return !c->snap->live ||
@@ -307,8 +301,8 @@ static uint64_t owner_of(struct sw_cpython *c, uint64_t lock_avma)
 	for (size_t i = 0; i < b->n; i++) {
 		const struct body *body = &b->all[i];
 		if (body->object_avma != lock_avma ||
-		    (body->exit_avma != 0 &&
-		     !sw_cpython_is_exit(&c->at, instant(c), c->memory, body->exit_avma)))
+		    (body->exit_avma != 0 && !sw_cpython_is_exit(&c->at, sw_cpython_instant(c),
+								 c->memory, body->exit_avma)))
 			continue;
 		if (found != NULL)
 			return 0; /* it was given back in one of the two */
@@ -340,7 +334,8 @@ static bool import_wait(const struct sw_cpython *c, const struct sw_cpython_fram
 			uint64_t lock_avma, struct sw_runtime_wait *ret)
 {
 	struct sw_cpython_import import;
-	if (frame == NULL || !sw_cpython_import_read(&c->at, instant(c), frame, &import) ||
+	if (frame == NULL ||
+	    !sw_cpython_import_read(&c->at, sw_cpython_instant(c), frame, &import) ||
 	    import.wakeup_avma != lock_avma)
 		return false;
 	*ret = (struct sw_runtime_wait){.kind = "python_import", .address_avma = import.avma};
@@ -380,7 +375,7 @@ bool sw_cpython_lock_wait(struct sw_cpython *c, const struct sw_thread *thread,
 	if (what & CONDITION)
 		return false;
 	if (what & JOIN)
-		ident = sw_cpython_joined_by_method(c, instant(c), frame, waited->avma);
+		ident = sw_cpython_joined_by_method(c, sw_cpython_instant(c), frame, waited->avma);
 	else if (what & SHUTDOWN)
 		ident = sw_cpython_joined_at_exit(c, interp_of(c, in->state_avma), frame,
 						  waited->avma);

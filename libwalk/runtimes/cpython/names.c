@@ -5,6 +5,7 @@
  * they were so all the time.
  */
 #include "runtimes/cpython/names.h"
+#include "runtimes/cpython/gil.h"
 #include "runtimes/cpython/structures/code.h"
 #include "runtimes/cpython/structures/lines.h"
 #include "runtimes/cpython/thread_names.h"
@@ -107,21 +108,6 @@ int sw_cpython_names(struct sw_cpython *c, const struct sw_frame *frame, struct 
 	return 1;
 }
 
-/* The holder of the interpreter's lock; 0 if there is none or it is not known. */
-static uint64_t lock_holder(struct sw_cpython *c, uint64_t interp_avma)
-{
-	const struct sw_cpython_layout *l = &c->at.layout;
-	uint64_t gil = c->at.runtime_avma, holder;
-	uint32_t locked;
-	if (l->interp_gil != SW_CPYTHON_NONE &&
-	    !sw_memory_u64(c->memory, interp_avma + l->interp_gil, &gil))
-		return 0;
-	if (!sw_memory_read(c->memory, gil + l->gil_locked, &locked, sizeof(locked)) ||
-	    !sw_memory_u64(c->memory, gil + l->gil_holder, &holder))
-		return 0;
-	return locked == 1 ? holder : 0;
-}
-
 bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread,
 			    struct sw_thread_info *ret)
 {
@@ -135,7 +121,7 @@ bool sw_cpython_thread_note(struct sw_cpython *c, const struct sw_thread *thread
 		    sw_memory_u64(c->memory, t->avma + c->at.layout.thread_number, &number) &&
 		    number <= INT32_MAX)
 			ret->id = (int64_t) number;
-		if (lock_holder(c, t->interp_avma) == t->avma)
+		if (sw_cpython_gil_holder(c, t->interp_avma) == t->avma)
 			ret->mode = "holds_gil";
 		(void) sw_cpython_thread_name(c, t, ret->name, sizeof(ret->name)); /* else "" */
 		return true;

@@ -10,7 +10,7 @@
  *	gil        who waits for the interpreter's lock, and who has it
  *	waited     the lock of threading that a thread waits for; rlock, lock: who has it; joined: which thread is to end
  *	pool       the pool that a thread works for
- *	window     what is copied while nothing changes; recipe: at an event, by the kernel
+ *	touch      what is read while nothing changes, with tasks_touch; recipe: what is copied at an event, by the kernel
  *	greenlet   where the stack of a greenlet begins
  *	awaits     coroutines that await each other; tasks: those of asyncio; all_tasks: their stacks;
  *	           task_waits: for what they wait, and which task has it
@@ -27,7 +27,7 @@
 #include "runtimes/cpython/recipe.h"
 #include "runtimes/cpython/rlock.h"
 #include "runtimes/cpython/task_waits.h"
-#include "runtimes/cpython/window.h"
+#include "runtimes/cpython/touch.h"
 #include "snapshot/live.h"
 #include "snapshot/module.h"
 
@@ -66,10 +66,12 @@ static void cpython_close(void *state)
 static int cpython_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	struct sw_cpython *c = calloc(1, sizeof(*c));
+	const struct sw_cpython_before *before = found;
 	if (c == NULL)
 		return -SW_E_NOMEM;
 	c->snap = snap;
-	c->window = found;
+	if (before != NULL && before->tasks && before->asyncio.why == NULL)
+		c->asyncio = &before->asyncio;
 	c->by_copies = snap->priv->by_copies;
 	c->source.snap = snap;
 	c->memory = sw_snapshot_memory(&c->source);
@@ -207,7 +209,7 @@ const struct sw_runtime_ops sw_runtime_cpython = {
 	.kinds = SW_CODE_ELF,
 	.probe = sw_cpython_probe,
 	.before = sw_cpython_before,
-	.in_window = sw_cpython_in_window,
+	.touch = sw_cpython_touch,
 	.recipe = sw_cpython_recipe,
 	.repeats = true,
 	.renew = cpython_renew,

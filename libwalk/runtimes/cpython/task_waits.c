@@ -24,7 +24,6 @@
 #include "runtimes/cpython/structures/limit.h"
 #include "runtimes/cpython/structures/self.h"
 #include "runtimes/cpython/structures/withs.h"
-#include "runtimes/cpython/tasks_window.h"
 #include "snapshot/snapshot.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Tasks of asyncio, as its C part makes them, and the sets that have them. Used in the window, too: every loop
- * has a limit, and no memory is needed.
+ * Tasks of asyncio, as its C part makes them, and the sets that have them.
  *
  * Tasks that the library itself makes, in Python, have the same in attributes.
  *
@@ -228,7 +227,7 @@ static bool is_a(const struct sw_cpython_at *at, struct sw_memory memory, uint64
 	return true;
 }
 
-/* "Task-12". This runs in the window, too: without stdio. */
+/* "Task-12". */
 static void number_put(char ret[static SW_CPYTHON_TASK_NAME_BYTES], uint32_t number)
 {
 	static const char head[] = "Task-";

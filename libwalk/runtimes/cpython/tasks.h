@@ -9,6 +9,9 @@ enum {
 	SW_CPYTHON_TASKS_MAX = 1 << 16, /* of one process that are looked at */
 	SW_CPYTHON_TASK_SETS_MAX = 24,  /* up to three of each interpreter */
 	SW_CPYTHON_TASK_NAME_BYTES = 128,
+	SW_CPYTHON_WAITS_TASKS_MAX =
+		500, /* where nobody asked for the tasks: with more, nothing is said of waits */
+	SW_CPYTHON_MEMBERS_MAX = 1 << 17, /* of what all tasks wait for */
 };
 
 /* A set in which asyncio of an interpreter has its tasks, and the classes of what it makes: in C, and those
@@ -48,11 +51,6 @@ bool sw_cpython_task_layout_of(const struct sw_cpython_layout *l,
 /* From 3.14 on _asyncio has them in a section. False when they are not as they must be. */
 bool sw_cpython_task_layout_read(const struct sw_cpython_layout *l, struct sw_bytes section,
 				 struct sw_cpython_task_layout *ret);
-
-/* Reads the file's symbols, and the modules of all interpreters. of_file: only where the C part is a file of its own, which
- * the process has mapped. Target running. */
-void sw_cpython_asyncio_find(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
-			     struct sw_memory memory, bool of_file, struct sw_cpython_asyncio *ret);
 
 /*
  * Calls each for every object in the sets, until it answers false, for SW_CPYTHON_TASKS_MAX at most. False

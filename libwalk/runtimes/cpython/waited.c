@@ -40,7 +40,6 @@
 enum {
 	TYPE_OFF = 8,
 	LOCK_OFF = 16,
-	END_OFF = 40,
 	TYPE_NAME_OFF = 24,
 	PARKED_BEFORE = 8, /* of the semaphore: the address that the thread waits for */
 	HANDLE_MINOR = 13,
@@ -48,20 +47,26 @@ enum {
 	IDENT_BEFORE = 25,   /* the event */
 	STATE_BEFORE = 5,
 	STATE_RUNNING = 3,
-	HANDLE_BYTES = 26, /* that are copied */
 	STACK_WORDS = 160, /* sem_wait() and what calls it have 500 to 900 bytes */
-	WORDS_MAX = STACK_WORDS + SW_REGS_MAX,
 };
 
-_Static_assert((int) END_OFF < (int) SW_CPYTHON_WAITED_BYTES, "all of it is copied");
+_Static_assert((int) SW_CPYTHON_WAITED_WORDS == STACK_WORDS + SW_REGS_MAX, "a place for each word");
+
+/* Whether an object with a lock may be there: not where nothing can be written. */
+static bool is_data(const struct sw_snapshot *snap, uint64_t avma)
+{
+	const struct sw_map *map = sw_snapshot_map(snap, avma);
+	return map == NULL || (map->prot & SW_MAP_WRITE); /* NULL: the mapping is newer */
+}
 
 /* Words that may be the address of an object, each once: from the registers, then from the
  * stack. */
-static size_t candidates(const struct sw_regs *regs, const uint64_t *stack, size_t n_stack,
-			 uint64_t ret[static WORDS_MAX])
+static size_t candidates(const struct sw_snapshot *snap, const struct sw_regs *regs,
+			 const uint64_t stack[static STACK_WORDS],
+			 uint64_t ret[static SW_CPYTHON_WAITED_WORDS])
 {
 	size_t n = 0;
-	for (size_t i = 0; i < SW_REGS_MAX + n_stack; i++) {
+	for (size_t i = 0; i < SW_REGS_MAX + STACK_WORDS; i++) {
 		uint64_t word = 0;
 		if (i >= SW_REGS_MAX)
 			word = stack[i - SW_REGS_MAX];
@@ -71,7 +76,7 @@ static size_t candidates(const struct sw_regs *regs, const uint64_t *stack, size
 		bool seen = word % 8 != 0 || word < 1 << 16 || word >> 47 != 0 || near;
 		for (size_t k = 0; k < n && !seen; k++)
 			seen = ret[k] == word;
-		if (!seen)
+		if (!seen && is_data(snap, word))
 			ret[n++] = word;
 	}
 	return n;
@@ -83,64 +88,9 @@ static uint64_t object_of(const struct sw_cpython_layout *l, uint64_t lock_avma)
 	return lock_avma - LOCK_OFF - l->head_more;
 }
 
-static bool parked_copy(struct sw_capture *capture, const struct sw_cpython_layout *l,
-			uint64_t semaphore)
-{
-	uint64_t lock;
-	const uint8_t *data;
-	return sw_capture_in_stack(capture, semaphore - PARKED_BEFORE, &lock, sizeof(lock)) &&
-	       lock % 8 == 0 && /* no space: not known */
-	       sw_capture_copy(capture, object_of(l, lock), SW_CPYTHON_WAITED_BYTES + l->head_more,
-			       &data);
-}
-
 static bool is_event(uint64_t avma)
 {
 	return avma % 8 == EVENT_ALIGNMENT && avma > IDENT_BEFORE;
-}
-
-static void event_copy(struct sw_capture *capture, uint64_t semaphore)
-{
-	uint64_t event;
-	const uint8_t *data;
-	if (sw_capture_in_stack(capture, semaphore - PARKED_BEFORE, &event, sizeof(event)) &&
-	    is_event(event))
-		(void) sw_capture_copy(capture, event - IDENT_BEFORE, HANDLE_BYTES,
-				       &data); /* else: not known */
-}
-
-bool sw_cpython_waited_copy(struct sw_capture *capture, const struct sw_cpython_at *at,
-			    const struct sw_thread *t)
-{
-	const struct sw_cpython_layout *l = &at->layout;
-	uint64_t stack[STACK_WORDS], words[WORDS_MAX], locks[SW_CAPTURE_READS], wanted;
-	struct sw_capture_read reads[SW_CAPTURE_READS];
-	const uint8_t *data;
-	bool found = false;
-	if (!sw_capture_is_whole(capture) ||
-	    !sw_regs_get(&t->regs, sw_arch_syscall_register(false, 0), &wanted))
-		return false;
-	if (l->minor >= HANDLE_MINOR)
-		event_copy(capture, wanted);
-	if (l->minor >= SW_CPYTHON_PARKED_MINOR)
-		return parked_copy(capture, l, wanted);
-	if (!sw_capture_in_stack(capture, t->regs.sp_avma, stack, sizeof(stack)))
-		return false;
-	size_t n = candidates(&t->regs, stack, STACK_WORDS, words);
-	for (size_t from = 0; from < n; from += SW_CAPTURE_READS) {
-		size_t part = n - from < SW_CAPTURE_READS ? n - from : SW_CAPTURE_READS;
-		for (size_t i = 0; i < part; i++)
-			reads[i] =
-				(struct sw_capture_read){words[from + i] + LOCK_OFF + l->head_more,
-							 &locks[i], sizeof(locks[i]), false};
-		sw_capture_read_many(capture, reads, part);
-		for (size_t i = 0; i < part; i++)
-			if (reads[i].ok && locks[i] == wanted) /* no space: not known */
-				found |= sw_capture_copy(capture, words[from + i],
-							 SW_CPYTHON_WAITED_BYTES + l->head_more,
-							 &data);
-	}
-	return found;
 }
 
 /* wanted: the semaphore, or the object's lock itself. */
@@ -161,71 +111,87 @@ static bool is_lock(const struct sw_cpython *c, uint64_t wanted, struct sw_cpyth
 	return waited->again || memcmp(name, once, sizeof(once)) == 0;
 }
 
-/* The object in the copies of the window. */
-static bool copied(const struct sw_cpython *c, uint64_t wanted, struct sw_cpython_waited *ret)
+/* The semaphore or, from 3.14 on, the lock that a thread waits for. */
+static bool wanted_of(const struct sw_cpython *c, const struct sw_thread *thread, uint64_t *ret)
 {
-	const struct sw_snapshot *snap = c->snap;
-	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++) {
-		const struct sw_range *r = &snap->ranges[i];
-		ret->bytes = (struct sw_bytes){r->data, r->bytes};
-		ret->avma = r->start_avma;
-		if (r->bytes == (size_t) SW_CPYTHON_WAITED_BYTES + c->at.layout.head_more &&
-		    is_lock(c, wanted, ret))
-			return true;
-	}
-	return false;
+	return c->usable && sw_cpython_is_in_futex(thread) && sw_cpython_is_of_instant(c->snap) &&
+	       sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), ret) &&
+	       (c->at.layout.minor < SW_CPYTHON_PARKED_MINOR ||
+		sw_memory_u64(sw_cpython_instant(c), *ret - PARKED_BEFORE, ret));
 }
 
-/* The same in a core file, which has all memory of one instant. */
-static bool of_core(const struct sw_cpython *c, const struct sw_thread *t, uint64_t wanted,
-		    struct sw_cpython_waited *ret)
+uint64_t sw_cpython_waited_stack(const struct sw_cpython *c, const struct sw_thread *thread,
+				 bool last)
+{
+	uint64_t semaphore = 0;
+	if (c->at.layout.minor < SW_CPYTHON_PARKED_MINOR)
+		return thread->regs.sp_avma + (last ? (STACK_WORDS - 1) * sizeof(uint64_t) : 0);
+	(void) sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0),
+			   &semaphore); /* else: nothing is there */
+	return semaphore - PARKED_BEFORE;
+}
+
+size_t sw_cpython_waited_words(const struct sw_cpython *c, const struct sw_thread *thread,
+			       uint64_t ret[static SW_CPYTHON_WAITED_WORDS])
+{
+	uint64_t stack[STACK_WORDS], wanted;
+	if (!wanted_of(c, thread, &wanted))
+		return 0;
+	if (c->at.layout.minor >= SW_CPYTHON_PARKED_MINOR) {
+		ret[0] = object_of(&c->at.layout, wanted);
+		return wanted % 8 == 0;
+	}
+	return sw_memory_peek(sw_cpython_instant(c), thread->regs.sp_avma, stack, sizeof(stack))
+		       ? candidates(c->snap, &thread->regs, stack, ret)
+		       : 0;
+}
+
+bool sw_cpython_waited_at(const struct sw_cpython *c, const struct sw_thread *thread, uint64_t avma,
+			  struct sw_cpython_waited *ret)
 {
 	const struct sw_cpython_layout *l = &c->at.layout;
-	uint64_t stack[STACK_WORDS], words[WORDS_MAX];
-	size_t n = 1, bytes = (size_t) END_OFF + l->head_more;
-	if (bytes > sizeof(ret->buffer))
+	struct sw_memory memory = sw_cpython_instant(c);
+	size_t bytes = (size_t) SW_CPYTHON_WAITED_BYTES + l->head_more;
+	uint64_t wanted, lock;
+	/* Most words are something else's: little is read of that, and not kept. */
+	if (bytes > sizeof(ret->buffer) || !wanted_of(c, thread, &wanted) ||
+	    !sw_memory_peek(memory, avma + LOCK_OFF + l->head_more, &lock, sizeof(lock)) ||
+	    (l->minor < SW_CPYTHON_PARKED_MINOR && lock != wanted) ||
+	    !sw_memory_read(memory, avma, ret->buffer, bytes))
 		return false;
-	words[0] = object_of(l, wanted);
-	if (l->minor < SW_CPYTHON_PARKED_MINOR) {
-		if (!sw_memory_read(c->memory, t->regs.sp_avma, stack, sizeof(stack)))
-			return false;
-		n = candidates(&t->regs, stack, STACK_WORDS, words);
-	}
+	ret->avma = avma;
 	ret->bytes = (struct sw_bytes){ret->buffer, bytes};
-	for (size_t i = 0; i < n; i++) {
-		ret->avma = words[i];
-		if (sw_memory_read(c->memory, words[i], ret->buffer, bytes) &&
-		    is_lock(c, wanted, ret))
-			return true;
-	}
-	return false;
+	return is_lock(c, wanted, ret);
 }
 
 bool sw_cpython_waited_find(const struct sw_cpython *c, const struct sw_thread *thread,
 			    struct sw_cpython_waited *ret)
 {
-	uint64_t wanted;
-	if (!c->usable || thread->syscall != SYS_futex ||
-	    !sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &wanted) ||
-	    (c->at.layout.minor >= SW_CPYTHON_PARKED_MINOR &&
-	     !sw_memory_u64(c->copied, wanted - PARKED_BEFORE, &wanted)))
-		return false;
-	return sw_cpython_is_of_core(c->snap) ? of_core(c, thread, wanted, ret)
-					      : copied(c, wanted, ret);
+	uint64_t words[SW_CPYTHON_WAITED_WORDS];
+	size_t n = sw_cpython_waited_words(c, thread, words);
+	for (size_t i = 0; i < n; i++)
+		if (sw_cpython_waited_at(c, thread, words[i], ret))
+			return true;
+	return false;
 }
 
 bool sw_cpython_joined_find(const struct sw_cpython *c, const struct sw_thread *thread,
 			    uint64_t *ret)
 {
-	struct sw_memory memory = sw_cpython_is_of_core(c->snap) ? c->memory : c->copied;
+	struct sw_memory memory = sw_cpython_instant(c);
 	uint64_t semaphore, event;
 	uint32_t state;
-	return c->usable && c->at.layout.minor >= HANDLE_MINOR && thread->syscall == SYS_futex &&
-	       !c->snap->priv->hooks_torn &&
+	return c->usable && c->at.layout.minor >= HANDLE_MINOR && sw_cpython_is_in_futex(thread) &&
+	       sw_cpython_is_of_instant(c->snap) &&
 	       sw_regs_get(&thread->regs, sw_arch_syscall_register(false, 0), &semaphore) &&
 	       sw_memory_u64(memory, semaphore - PARKED_BEFORE, &event) && is_event(event) &&
 	       sw_memory_read(memory, event - STATE_BEFORE, &state, sizeof(state)) &&
 	       state == STATE_RUNNING && sw_memory_u64(memory, event - IDENT_BEFORE, ret);
+}
+
+bool sw_cpython_is_in_futex(const struct sw_thread *thread)
+{
+	return thread->syscall == SYS_futex || thread->syscall == SYS_restart_syscall;
 }
 
 pid_t sw_cpython_tid_of(const struct sw_snapshot *snap, uint64_t id)

@@ -15,15 +15,14 @@ struct sw_cpython_async_wait {
 
 /*
  * The wait of a coroutine, by its innermost frame. Returns false if the function has another name,
- * or cannot be read. The caller has to find out which library the function is of. Used in the
- * window, too.
+ * or cannot be read. The caller has to find out which library the function is of.
  */
 bool sw_cpython_async_wait_read(const struct sw_cpython_at *at, struct sw_memory memory,
 				const struct sw_cpython_frame *frame,
 				struct sw_cpython_async_wait *ret);
 
 /* Whether what a frame has entered by "async with" ends the wait after some time: asyncio.timeout(), or a CancelScope of
- * anyio. Used in the window, too. */
+ * anyio. */
 bool sw_cpython_is_time_limit(const struct sw_cpython_at *at, struct sw_memory memory,
 			      uint64_t object_avma);
 

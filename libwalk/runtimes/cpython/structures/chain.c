@@ -122,6 +122,7 @@ static void objects_add(const struct sw_cpython_at *at, struct sw_memory memory,
 	while (avma != 0 && sw_cpython_frame_read(at, memory, avma, &frame, &avma, &last) &&
 	       frame_add(chain, &frame))
 		;
+	chain->missed_avma = avma;
 	(void) group_add(chain, 0, first); /* no space: nothing is paired */
 }
 
@@ -272,7 +273,10 @@ size_t sw_cpython_cframes_add(const struct sw_cpython_at *at, struct sw_memory m
 	size_t n = 0;
 	for (size_t i = 0; i < SW_CPYTHON_GROUPS_MAX && cframe != 0; i++) {
 		uint64_t outer;
-		n += cframe_add(at, memory, cframe, i == 0 ? regs : NULL, chain, &outer);
+		bool whole = cframe_add(at, memory, cframe, i == 0 ? regs : NULL, chain, &outer);
+		if (!whole && chain->missed_avma == 0)
+			chain->missed_avma = cframe;
+		n += whole;
 		cframe = outer;
 	}
 	return n;
@@ -283,14 +287,28 @@ static void shims_add(const struct sw_cpython_at *at, struct sw_memory memory, u
 {
 	for (; avma != 0; regs = NULL) {
 		size_t first = chain->n_frames;
-		uint64_t shim;
+		uint64_t shim, begin = avma;
 		if (!whole_add(at, memory, avma, regs, 0, chain, &shim, &avma)) {
 			if (!chain->partial)
 				chain->n_frames = first;
+			chain->missed_avma = begin;
 			return;
 		}
 		if (!group_add(chain, shim, first))
 			return;
+	}
+}
+
+static void activations_add(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
+			    const struct sw_regs *regs, struct sw_cpython_chain *chain)
+{
+	switch ((enum sw_cpython_pairing) at->layout.pairing) {
+	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
+	case SW_CPYTHON_BY_CFRAME:
+		/* None: it executes nothing, or is about to. */
+		(void) sw_cpython_cframes_add(at, memory, avma, regs, chain);
+		break;
+	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, regs, chain); break;
 	}
 }
 
@@ -301,14 +319,14 @@ void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memor
 	uint64_t avma;
 	if (!sw_memory_u64(memory, thread_avma + at->layout.thread_frame, &avma) || avma == 0)
 		return;
-	switch ((enum sw_cpython_pairing) at->layout.pairing) {
-	case SW_CPYTHON_BY_CONTENT: objects_add(at, memory, avma, chain); break;
-	case SW_CPYTHON_BY_CFRAME:
-		if (chain->innermost_avma == 0 || avma < chain->innermost_avma)
-			chain->innermost_avma = avma; /* a thread may have several states */
-		/* None: it executes nothing, or is about to. */
-		(void) sw_cpython_cframes_add(at, memory, avma, regs, chain);
-		break;
-	case SW_CPYTHON_BY_SHIM: shims_add(at, memory, avma, regs, chain); break;
-	}
+	if (at->layout.pairing == SW_CPYTHON_BY_CFRAME &&
+	    (chain->innermost_avma == 0 || avma < chain->innermost_avma))
+		chain->innermost_avma = avma; /* a thread may have several states */
+	activations_add(at, memory, avma, regs, chain);
+}
+
+void sw_cpython_chain_go_on(const struct sw_cpython_at *at, struct sw_memory memory,
+			    uint64_t from_avma, struct sw_cpython_chain *chain)
+{
+	activations_add(at, memory, from_avma, NULL, chain);
 }

@@ -32,6 +32,8 @@ struct sw_cpython_chain {
 	uint64_t innermost_avma; /* 3.11, 3.12: the innermost cframe, whole or not; 0: none */
 	bool partial; /* set by who wants it: frames of an activation that cannot be read to its end stay */
 	bool limited; /* it has more frames or activations than the limits */
+	/* The first activation, 3.8 to 3.10 frame, that is not whole, from the innermost one on; 0: none. */
+	uint64_t missed_avma;
 	bool unproven; /* 3.11, 3.12: that has a frame which has not begun, and whose caller is not known */
 };
 
@@ -39,12 +41,12 @@ struct sw_cpython_chain {
 static inline void sw_cpython_chain_reset(struct sw_cpython_chain *chain)
 {
 	chain->n_frames = chain->n_groups = 0;
-	chain->innermost_avma = 0;
+	chain->innermost_avma = chain->missed_avma = 0;
 	chain->unproven = chain->limited = false;
 }
 
 enum {
-	SW_CPYTHON_FRAMES_MAX = 16384,       /* of one thread, in the window */
+	SW_CPYTHON_FRAMES_MAX = 16384,       /* of one thread, with its registers */
 	SW_CPYTHON_WALK_FRAMES_MAX = 131072, /* in a walk: more than are shown of a stack */
 	SW_CPYTHON_GROUPS_MAX = 8192,
 	SW_CPYTHON_INTERPRETERS_MAX = 64,
@@ -71,6 +73,10 @@ bool sw_cpython_threads_each(const struct sw_cpython_at *at, struct sw_memory me
 void sw_cpython_chain_add(const struct sw_cpython_at *at, struct sw_memory memory,
 			  uint64_t thread_avma, const struct sw_regs *regs,
 			  struct sw_cpython_chain *chain);
+
+/* The same from an activation on (3.8 to 3.10: a frame), as missed_avma says it. */
+void sw_cpython_chain_go_on(const struct sw_cpython_at *at, struct sw_memory memory,
+			    uint64_t from_avma, struct sw_cpython_chain *chain);
 
 /*
  * 3.11, 3.12: adds what the cframe leads to, itself first. regs: those that the thread was interrupted

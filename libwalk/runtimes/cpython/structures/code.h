@@ -6,7 +6,7 @@
 
 /*
  * Code objects. They do not change, but may be freed as soon as the process goes on: their heads are
- * copied in the window, and names that were read afterwards count only when the head is still the same
+ * read with the registers, and names that were read afterwards count only when the head is still the same
  * then.
  */
 struct sw_cpython_code {

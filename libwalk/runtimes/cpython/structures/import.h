@@ -5,7 +5,7 @@
 #include "runtimes/cpython/structures/chain.h"
 
 /*
- * The lock of a module that is being imported. Its owner changes while the program runs, so that it is read in the window.
+ * The lock of a module that is being imported. Its owner changes while the program runs, so that it is read with the registers.
  */
 struct sw_cpython_import {
 	uint64_t avma;
@@ -14,7 +14,7 @@ struct sw_cpython_import {
 	uint64_t name_avma; /* str: the module */
 };
 
-/* False: what the frame executes is not a method of such a lock, or cannot be read. Used in the window, too. */
+/* False: what the frame executes is not a method of such a lock, or cannot be read. */
 bool sw_cpython_import_read(const struct sw_cpython_at *at, struct sw_memory memory,
 			    const struct sw_cpython_frame *frame, struct sw_cpython_import *ret);
 

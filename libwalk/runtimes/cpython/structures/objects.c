@@ -23,7 +23,7 @@ enum {
 		16, /* 3.12 on: digits << 3 | sign; before: the number of digits, negative for a sign */
 	INT_DIGITS = 24,
 	INT_DIGIT_BITS = 30,
-	ATTRIBUTES_MAX = 1024, /* of an object: some are read while the process is held */
+	ATTRIBUTES_MAX = 1024, /* of an object: some are read while threads are held */
 	ENTRIES_PART = 64,     /* entries that are read at once */
 	NEAR = 4096,
 };

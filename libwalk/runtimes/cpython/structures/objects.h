@@ -20,7 +20,7 @@ void sw_cpython_dict_each(const struct sw_cpython_at *at, struct sw_memory memor
 bool sw_cpython_dict_get(const struct sw_cpython_at *at, struct sw_memory memory, uint64_t avma,
 			 const char *key, uint64_t *ret_avma);
 
-/* An attribute of the object itself, not of its class. Used in the window, too. */
+/* An attribute of the object itself, not of its class. */
 enum sw_cpython_found { SW_CPYTHON_UNREADABLE, SW_CPYTHON_ABSENT, SW_CPYTHON_FOUND };
 enum sw_cpython_found sw_cpython_attribute_find(const struct sw_cpython_at *at,
 						struct sw_memory memory, uint64_t avma,

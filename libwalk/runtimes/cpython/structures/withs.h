@@ -11,8 +11,6 @@ enum { SW_CPYTHON_WITHS_MAX = 20 }; /* of one frame: as deep as blocks may be ne
  * for each, from the innermost one on, with the object that was entered, if the statement's exit is a
  * function in C that is bound to it; exit_avma is that, and 0 from 3.14 on, where the object itself is kept.
  * False: not all could be read.
- *
- * Used in the window, too: every loop has a limit, and no memory is needed.
  */
 bool sw_cpython_withs_each(const struct sw_cpython_at *at, struct sw_memory memory,
 			   const struct sw_cpython_frame *frame,

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Memory that is set aside for the window of CPython. The interpreter, and its tasks, are as the test says. */
+/* The state of CPython for the reader. The interpreter, and its tasks, are as the test says. */
 #include "fake.h"
-#include "runtimes/cpython/cpython.h"
-#include "runtimes/cpython/structures/find.h"
-#include "runtimes/cpython/window.h"
+#include "runtimes/cpython/asyncio.h"
+#include "runtimes/cpython/touch.h"
 #include "snapshot/snapshot.h"
 #include "skip.h"
 #include "test.h"
@@ -13,11 +12,11 @@
 #endif
 
 static struct {
-	bool there, no_memory;
+	bool there;
 	const char *missing;
-	/* Whether tasks were prepared, and for waits alone. */
-	size_t n_prepared;
-	bool waits_only;
+	/* Whether files were asked for asyncio, and only for one of its own. */
+	size_t n_opened;
+	bool of_file;
 } world;
 
 /* Both stand for the product's. */
@@ -28,14 +27,19 @@ bool sw_cpython_find(const struct sw_snapshot *snap, struct sw_memory memory,
 	return world.there;
 }
 
-bool sw_cpython_tasks_prepare(struct sw_capture *capture, const struct sw_cpython_at *at,
-			      bool waits_only, struct sw_cpython_tasks_window **ret)
+void sw_cpython_asyncio_open(const struct sw_cpython_at *at, const struct sw_snapshot *snap,
+			     bool of_file, struct sw_cpython_asyncio *ret)
 {
 	assert_int_equal(at->runtime_avma, 0x1234);
-	world.n_prepared++;
-	world.waits_only = waits_only;
-	*ret = NULL;
-	return !world.no_memory;
+	world.n_opened++;
+	world.of_file = of_file;
+	*ret = (struct sw_cpython_asyncio){.at = at};
+}
+
+/* Not called. */
+void sw_cpython_asyncio_find(struct sw_cpython_asyncio *asyncio, struct sw_memory memory)
+{
+	fail();
 }
 
 struct fixture {
@@ -73,20 +77,14 @@ TEST_OF(test_no_interpreter, struct fixture *f)
 	assert_null(f->found);
 }
 
-/* Frames and groups of frames that the window fills, as far as it can copy them. */
-TEST_OF(test_space, struct fixture *f)
+TEST_OF(test_no_tasks, struct fixture *f)
 {
 	assert_int_equal(sw_cpython_before(&f->capture), 0);
-	const struct sw_cpython_window *w = f->found;
-	assert_non_null(w);
-	assert_int_equal(w->at.runtime_avma, 0x1234);
-	assert_true(w->chain.partial);
-	assert_int_equal(w->chain.frames_max, SW_CPYTHON_FRAMES_MAX);
-	assert_non_null(w->chain.frames);
-	assert_non_null(w->chain.groups);
-	assert_int_equal(w->blocks.max, SW_CPYTHON_BLOCKS_MAX);
-	assert_ptr_equal(w->blocks.slots, w->slots);
-	assert_int_equal(world.n_prepared, 0);
+	const struct sw_cpython_before *b = f->found;
+	assert_non_null(b);
+	assert_int_equal(b->at.runtime_avma, 0x1234);
+	assert_false(b->tasks);
+	assert_int_equal(world.n_opened, 0);
 }
 
 /* All tasks, or those alone for which others wait. */
@@ -94,19 +92,18 @@ TEST_OF(test_tasks, struct fixture *f)
 {
 	f->snap->priv->task_waits = true;
 	assert_int_equal(sw_cpython_before(&f->capture), 0);
-	assert_int_equal(world.n_prepared, 1);
-	assert_true(world.waits_only);
+	const struct sw_cpython_before *b = f->found;
+	assert_true(b->tasks);
+	assert_ptr_equal(b->asyncio.at, &b->at);
+	assert_int_equal(world.n_opened, 1);
+	assert_true(world.of_file);
 	f->snap->priv->tasks = true;
 	assert_int_equal(sw_cpython_before(&f->capture), 0);
-	assert_int_equal(world.n_prepared, 2);
-	assert_false(world.waits_only);
-	world.no_memory = true;
-	f->found = NULL;
-	assert_int_equal(sw_cpython_before(&f->capture), -SW_E_NOMEM);
-	assert_null(f->found);
+	assert_int_equal(world.n_opened, 2);
+	assert_false(world.of_file);
 }
 
-/* Wherever memory is refused the error says so, and the window is not begun with a part of its space. */
+/* Where memory is refused the error says so, and the reader has nothing to do. */
 TEST_OF(test_no_memory, struct fixture *f)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -123,6 +120,6 @@ TEST_OF(test_no_memory, struct fixture *f)
 		assert_int_equal(r, hit ? -SW_E_NOMEM : 0);
 		assert_int_equal(f->found != NULL, !hit);
 	}
-	assert_true(n >= 4); /* the window, its frames, its groups */
+	assert_true(n >= 2);
 #endif
 }

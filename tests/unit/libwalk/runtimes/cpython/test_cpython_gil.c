@@ -117,23 +117,24 @@ TEST(test_not_for_it)
 	cpython_world_deinit(&world);
 }
 
-/* The owner counts only when the lock was copied while nothing ran. */
+/* The owner counts only when the lock was read while nothing ran. */
 TEST(test_not_of_one_instant)
 {
-	static struct sw_snapshot_priv priv;
-	make(11);
-	struct sw_range ranges[] = {
-		{gil, SW_CPYTHON_GIL_BYTES - 1, world.data + (gil - WORLD)},
-		{gil, SW_CPYTHON_GIL_BYTES, world.data + (gil - WORLD)},
-	};
-	threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
-	world.snap.priv = &priv;
-	world.snap.ranges = ranges;
-	world.snap.n_ranges = 1;
-	assert_int_equal(owner(), 0);
-	world.snap.n_ranges = 2;
-	assert_int_equal(owner(), 101);
-	priv.hooks_torn = true;
-	assert_int_equal(owner(), 0);
-	cpython_world_deinit(&world);
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		make(minor);
+		threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
+		world.snap.live = true;
+		world.priv.hooks_whole = true;
+		memset(world.was_read, false, sizeof(world.was_read));
+		cpython_world_touch(&world);
+		assert_int_equal(owner(), 101);
+		world.priv.hooks_torn = true;
+		assert_int_equal(owner(), 0);
+		world.priv.hooks_torn = world.priv.hooks_whole = false;
+		assert_int_equal(owner(), 0);
+		world.priv.hooks_whole = true;
+		world.was_read[gil + MUTEX - WORLD] = false;
+		assert_int_equal(owner(), 0);
+		cpython_world_deinit(&world);
+	}
 }

@@ -184,6 +184,30 @@ TEST(test_versions)
 		}
 }
 
+/* A capture reads all that tells who has the lock for which a thread of the interpreter waits. */
+TEST(test_touched)
+{
+	for (unsigned minor = 8; minor <= 14; minor++)
+		for (unsigned without = 0; without <= (minor >= 13); without++) {
+			make(minor, without);
+			enter(OUTER);
+			for (size_t i = 0; i < 2; i++)
+				threads[i].captured_by = SW_CAPTURED_ITERATOR;
+			sw_regs_set(&threads[0].regs, SW_X86_64_RDI,
+				    minor >= 14 ? PARKED : SEMAPHORE);
+			cpython_world_touch(&world); /* something runs */
+			memset(world.was_read + (SP - WORLD), true, 160 * 8);
+			assert_false(waits(&threads[0]));
+			world.priv.hooks_whole = true;
+			cpython_world_touch(&world);
+			memset(world.was_read + (SP - WORLD), true, 160 * 8);
+			assert_true(waits(&threads[0]));
+			assert_string_equal(wait.kind, "python_lock");
+			assert_int_equal(wait.owner_tid, 100); /* it has itself what it waits for */
+			cpython_world_deinit(&world);
+		}
+}
+
 static void move(uint64_t by_bytes)
 {
 	const struct sw_cpython_layout *l = &world.c.at.layout;

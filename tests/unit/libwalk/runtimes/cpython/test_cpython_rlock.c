@@ -131,24 +131,77 @@ TEST(test_found)
 	cpython_world_deinit(&world);
 }
 
-/* Only what was copied while nothing ran counts of a live process. */
+/* The stack is copied anyhow. */
+static void stack_has(void)
+{
+	memset(world.was_read + (SP - WORLD), true, SAVED + 8 - SP);
+}
+
+/* Only what was read while nothing ran counts of a live process. */
 TEST(test_of_one_instant)
 {
-	static struct sw_snapshot_priv priv;
+	for (unsigned minor = 8; minor <= 14; minor++) {
+		make(minor);
+		threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
+		world.snap.live = true;
+		cpython_world_touch(&world); /* something runs */
+		stack_has();
+		assert_false(waits());
+		world.priv.hooks_whole = true;
+		assert_false(waits()); /* nothing of the lock was read */
+		cpython_world_touch(&world);
+		stack_has();
+		assert_int_equal(owner(), 101);
+		world.priv.hooks_torn = true;
+		assert_false(waits());
+		world.priv.hooks_torn = world.priv.hooks_whole = false;
+		assert_false(waits());
+		cpython_world_deinit(&world);
+	}
+}
+
+/* The stack of a thread that waits lies in two pages, which are both missed. */
+TEST(test_two_pages)
+{
+	enum { LOW = WORLD_TASKS - 0x400 };
+	for (unsigned minor = 8; minor <= 13; minor++) {
+		make(minor);
+		threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
+		threads[0].regs.sp_avma = LOW;
+		cpython_world_u64(&world, SAVED, 0);
+		cpython_world_u64(&world, LOW + 159 * 8, LOCK); /* the last word */
+		world.priv.hooks_whole = true;
+		cpython_world_touch(&world);
+		memset(world.was_read + (LOW - WORLD), true, 160 * 8);
+		assert_int_equal(owner(), 101);
+		cpython_world_deinit(&world);
+	}
+}
+
+/* Little is read, and kept, of what the other words on the stack lead to; nothing where it cannot be an object. */
+TEST(test_other_words)
+{
+	enum { DATA = WORLD_OBJECTS + 0xb00, CODE = WORLD_OBJECTS + 0xb80 };
+	static char path[] = "";
+	struct sw_map maps[] = {{.start_avma = WORLD,
+				 .end_avma = WORLD + WORLD_BYTES,
+				 .prot = SW_MAP_WRITE,
+				 .path = path}};
 	make(11);
-	struct sw_range ranges[] = {
-		{LOCK, SW_CPYTHON_WAITED_BYTES - 1, world.data + (LOCK - WORLD)},
-		{LOCK, SW_CPYTHON_WAITED_BYTES, world.data + (LOCK - WORLD)},
-	};
 	threads[0].captured_by = threads[1].captured_by = SW_CAPTURED_ITERATOR;
-	world.snap.priv = &priv;
-	world.snap.ranges = ranges;
-	world.snap.n_ranges = 1;
-	assert_false(waits());
-	world.snap.n_ranges = 2;
+	world.priv.hooks_whole = true;
+	cpython_world_u64(&world, SP, DATA);
+	world.snap.maps = maps;
+	world.snap.n_maps = 1;
+	cpython_world_touch(&world);
+	stack_has();
 	assert_int_equal(owner(), 101);
-	priv.hooks_torn = true;
+	assert_true(cpython_world_has(&world, LOCK, SW_CPYTHON_WAITED_BYTES));
+	assert_false(cpython_world_has(&world, DATA + 16, 8));
+	maps[0].prot = SW_MAP_READ;
+	cpython_world_touch(&world);
+	stack_has();
 	assert_false(waits());
-	priv.hooks_torn = false;
+	world.snap.n_maps = 0;
 	cpython_world_deinit(&world);
 }
