@@ -124,9 +124,10 @@ static bool stack_look(void *arg, uint64_t avma, void *buffer, size_t length)
 	return true;
 }
 
-static void part(void *arg)
+static bool part(void *arg)
 {
 	n_parts++;
+	return true;
 }
 
 static bool fetch(void *arg)
