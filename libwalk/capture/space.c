@@ -39,12 +39,20 @@ static void prefault(uint8_t *pool, size_t bytes)
 		((volatile uint8_t *) pool)[i] = 0;
 }
 
+/* The kernel puts memory that is made of whole larger pages where these can be used from its beginning on: Linux 6.7,
+ * mm/mmap.c. Else it is chance how many of its pages are small ones. */
+static size_t pool_up(size_t bytes)
+{
+	const size_t huge = HUGE_MIN_BYTES;
+	return bytes < huge ? sw_capture_page_up(bytes) : (bytes + huge - 1) & -huge;
+}
+
 /* kept: of it, for hooks. */
 static int pool_create(struct sw_capture_space *space, size_t bytes, size_t kept,
 		       struct sw_error *err)
 {
 	struct sw_snapshot_priv *priv = space->snap->priv;
-	for (bytes = sw_capture_page_up(bytes);; bytes = sw_capture_page_up(bytes / 2)) {
+	for (bytes = pool_up(bytes);; bytes = pool_up(bytes / 2)) {
 		void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p != MAP_FAILED) {
