@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "urgent.h"
+#include "priority.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/time.h>
 
 enum {
@@ -89,4 +89,18 @@ void sw_urgent_spare_priority(unsigned rt_priority)
 {
 	if (urgent && rt_priority == LOWEST)
 		sw_urgent_end();
+}
+
+bool sw_urgent_beside(pthread_t *ret, void *(*function)(void *arg), void *arg, bool shares)
+{
+	const struct sched_param lowest = {.sched_priority = LOWEST};
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	bool begun = pthread_create(ret, NULL, function, arg) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (begun && shares && sw_priority_is_own())
+		(void) pthread_setschedparam(*ret, SCHED_FIFO,
+					     &lowest); /* refused: it takes longer */
+	return begun;
 }

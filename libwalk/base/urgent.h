@@ -2,6 +2,8 @@
 #ifndef SW_BASE_URGENT_H
 #define SW_BASE_URGENT_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -20,5 +22,14 @@ void sw_urgent_spare(const pid_t *tids, size_t n);
 /* The same by a thread's real-time priority, where it is known; 0: it has none. */
 void sw_urgent_spare_priority(unsigned rt_priority);
 void sw_urgent_end(void);
+
+/*
+ * Begin a thread that works beside its caller for some milliseconds. The caller's signal handlers do not run in it.
+ *
+ * @param shares  It has the real-time priority that the caller has for itself. The limit of the CPU time that is spent so
+ *                ends the caller's priority alone: not for much work.
+ * @return False: there is no thread, and the caller does the work itself. Else the caller joins it.
+ */
+bool sw_urgent_beside(pthread_t *ret, void *(*function)(void *arg), void *arg, bool shares);
 
 #endif

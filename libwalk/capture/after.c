@@ -375,7 +375,7 @@ int sw_take_after(struct sw_take *take)
 	sw_snapshot_index(snap);
 	sw_pages_opener_end(&snap->priv->pages);
 	if (r == 0 && take->options.peers)
-		sw_peers_fill(snap, take->target->proc_fd, &take->options);
+		sw_peers_fill(snap, take->target->proc_fd, &take->options, &take->files);
 	sw_snapshot_warn_limits(snap);
 	return r;
 }

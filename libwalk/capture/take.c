@@ -36,6 +36,8 @@ static void take_deinit(struct sw_take *take)
 	sw_close_p(&take->stop.statm_fd);
 	sw_close_p(&take->live_fd);
 	sw_close_p(&take->link_fd);
+	sw_iterate_loading_deinit(&take->program);
+	sw_iterate_loading_deinit(&take->files);
 }
 
 static struct sw_snapshot_options options_fill(const struct sw_snapshot_options *given)
@@ -108,11 +110,12 @@ static int take_once(struct sw_context *ctx, const struct sw_target *target,
 	take.stop.stopped = sw_capture_reader_fill;
 	take.stop.permit = take.options.permit;
 	take.stop.permit_arg = take.options.permit_arg;
-	r = sw_take_link(&take);
-	if (r == 0)
-		r = sw_take_before(&take);
+	sw_take_link_begin(&take);
+	r = sw_take_before(&take);
 	if (r == 0)
 		sw_returns_prepare(&take);
+	/* A thread of ours must not keep a window or a stop from its CPU. */
+	sw_iterate_loading_wait(&take.files);
 	if (r == 0)
 		r = take.window != NULL ? sw_take_windows(&take) : stop_all(&take);
 	if (r == 0 && !take.stop.refused && !take.stop.changed)

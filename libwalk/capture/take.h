@@ -3,6 +3,7 @@
 #define SW_SNAPSHOT_TAKE_H
 
 #include "capture/space.h"
+#include "iterate/loading.h"
 #include "process/proc.h"
 #include "process/target.h"
 
@@ -20,10 +21,11 @@ struct sw_take {
 	bool maps_only;           /* no threads, nor what limits the process has: it may end soon */
 	struct sw_snapshot *snap; /* owned until it is handed over */
 	struct sw_stop stop;      /* its arrays are the snapshot's arena's */
-	struct sw_capture_space *space; /* the snapshot's arena's */
-	int live_fd;                    /* owned: sw_target_live_fd() */
-	int link_fd;                    /* owned: the task iterator; -EBADF: not used */
-	struct sw_window *window;       /* the snapshot's arena's; NULL: all are stopped */
+	struct sw_capture_space *space;           /* the snapshot's arena's */
+	int live_fd;                              /* owned: sw_target_live_fd() */
+	int link_fd;                              /* owned: the task iterator; -EBADF: not used */
+	struct sw_iterate_loading program, files; /* owned: the iterator's, and that over files */
+	struct sw_window *window; /* the snapshot's arena's; NULL: all are stopped */
 	struct sw_waits *waits; /* the snapshot's arena's; NULL: each thread's was read by itself */
 	size_t n_waits;         /* threads that it tells of */
 	int64_t describe_end_ns; /* until when files of /proc are read that the stacks do not need; 0: no limit */

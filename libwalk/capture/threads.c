@@ -5,11 +5,8 @@
 #include "capture/touchless.h"
 #include "capture/waits.h"
 #include "errors.h"
-#include "priority.h"
 #include "urgent.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -152,19 +149,9 @@ static void *help(void *arg)
 
 static void crew_start(struct crew *crew)
 {
-	sigset_t all, before;
-	if (crew->n < CREW_MIN_THREADS)
-		return;
-	/* The caller's signal handlers do not run in a thread that it does not know of. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	crew->helped = pthread_create(&crew->helper, NULL, help, crew) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	/* The limit of the CPU time that is spent so (urgent.h) ends the caller's priority alone: not for much work. */
-	const struct sched_param lowest = {.sched_priority = 1};
-	if (crew->helped && crew->n <= CREW_URGENT_THREADS && sw_priority_is_own())
-		(void) pthread_setschedparam(crew->helper, SCHED_FIFO,
-					     &lowest); /* refused: it takes longer */
+	if (crew->n >= CREW_MIN_THREADS)
+		crew->helped =
+			sw_urgent_beside(&crew->helper, help, crew, crew->n <= CREW_URGENT_THREADS);
 }
 
 /* Leaves out threads that ended before they were described. */
@@ -203,10 +190,15 @@ int sw_take_threads_and_maps(struct sw_take *take)
 {
 	struct sw_stop *s = &take->stop;
 	struct crew crew = {.take = take};
+	bool maps_first = take->program.begun; /* the kernel loads it meanwhile */
 	int r = arrays_create(take, &crew.n);
 	if (r == 0)
 		r = sw_capture_space_create(take->snap, s, &take->options, crew.n, &take->space,
 					    take->err);
+	if (r == 0 && maps_first)
+		r = sw_take_maps(take);
+	if (r == 0)
+		r = sw_take_link(take);
 	if (r == 0 && take->link_fd >= 0)
 		r = sw_take_first_pass(take, &crew.n);
 	if (r == 0 && take->window == NULL)
@@ -218,7 +210,8 @@ int sw_take_threads_and_maps(struct sw_take *take)
 	if (take->window != NULL && !sw_target_stat(take->target, &take->leader))
 		return sw_fail(take->err, SW_E_EXITED, "process %d exited", take->target->pid);
 	crew_start(&crew);
-	r = sw_take_maps(take);
+	if (!maps_first)
+		r = sw_take_maps(take);
 	if (!crew.helped)
 		sw_capture_space_warm(take->space, crew.n);
 	describe_all(&crew);

@@ -16,6 +16,7 @@
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "urgent.h"
+#include "waits/peers.h"
 
 #include <snapwalk/clock.h>
 
@@ -48,12 +49,27 @@ static int refused(struct sw_take *take, const struct sw_error *why)
 	return 0;
 }
 
-static int program_load(struct sw_context *ctx)
+/* Others than root are mostly refused at once: a thread for that would only take time. */
+void sw_take_link_begin(struct sw_take *take)
 {
+	const struct sw_snapshot_options *o = &take->options;
+	const struct sw_context *ctx = take->snap->ctx;
+	bool given = o->iterator_fd > 0 || o->iterator_refused != NULL;
+	if (o->stop != SW_STOP_ALWAYS && !given && ctx->iterator_fd < 0 &&
+	    ctx->iterator_error.code == 0 && geteuid() == 0)
+		sw_iterate_loading_begin(&take->program, SW_ITERATE_THREADS);
+	if (take->program.begun && o->peers)
+		sw_peers_foresee(take->snap, take->target->proc_fd, &take->files);
+}
+
+static int program_load(struct sw_take *take)
+{
+	struct sw_context *ctx = take->snap->ctx;
 	if (ctx->iterator_fd >= 0)
 		return 0;
 	if (ctx->iterator_error.code == 0 &&
-	    sw_iterate_load(SW_ITERATE_THREADS, &ctx->iterator_fd, &ctx->iterator_error) == 0)
+	    sw_iterate_loading_end(&take->program, SW_ITERATE_THREADS, &ctx->iterator_fd,
+				   &ctx->iterator_error) == 0)
 		return 0;
 	return -1;
 }
@@ -74,7 +90,7 @@ int sw_take_link(struct sw_take *take)
 		(void) sw_fail(&why, SW_E_UNSUPPORTED, "%s", take->options.iterator_refused);
 		return refused(take, &why);
 	}
-	if (program_load(ctx) < 0)
+	if (program_load(take) < 0)
 		return refused(take, &ctx->iterator_error);
 	int r = target->pidfd >= 0
 			? sw_iterate_link(ctx->iterator_fd, target->pidfd, &take->link_fd, &why)

@@ -9,6 +9,10 @@
  * taken, with as few of them stopped as will do.
  */
 
+/* Begins to load the programs that sw_take_link() and sw_peers_fill() will need, beside what is done first: as root, where
+ * they are not loaded yet. */
+void sw_take_link_begin(struct sw_take *take);
+
 /*
  * Gets take->link_fd: a link of the iterator that is limited to the target. Where there is none, and
  * the options do without, snap->stopped_why says why. 0; -SW_E_*: the options insist on it.

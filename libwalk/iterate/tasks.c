@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "iterate/bpf.h"
+#include "iterate/loading.h"
 #include "iterate/pins.h"
 #include "iterate/programs.h"
 #include "iterate/refusal.h"
@@ -118,23 +119,24 @@ int sw_iterate_open(int link_fd, int *ret_fd, struct sw_error *err)
 }
 
 /* A link without a limit: all processes. */
-static int all_link(enum sw_iterate_program program, int *ret_link_fd, struct sw_error *err)
+static int all_link(struct sw_iterate_loading *loading, enum sw_iterate_program program,
+		    int *ret_link_fd, struct sw_error *err)
 {
 	sw_cleanup(sw_close_p) int program_fd = -EBADF;
 	union bpf_iter_link_info all;
 	memset(&all, 0, sizeof(all));
-	int r = sw_iterate_load(program, &program_fd, err);
+	int r = sw_iterate_loading_end(loading, program, &program_fd, err);
 	return r == 0 ? link_create(program_fd, &all, ret_link_fd, err) : r;
 }
 
-int sw_iterate_files_open(int *ret_fd, struct sw_error *err)
+int sw_iterate_files_open(struct sw_iterate_loading *loading, int *ret_fd, struct sw_error *err)
 {
 	sw_cleanup(sw_close_p) int link_fd = -EBADF;
-	int r = all_link(SW_ITERATE_FILES, &link_fd, err);
+	int r = all_link(loading, SW_ITERATE_FILES, &link_fd, err);
 	return r == 0 ? sw_iterate_open(link_fd, ret_fd, err) : r;
 }
 
 int sw_iterate_locks_link(int *ret_link_fd, struct sw_error *err)
 {
-	return all_link(SW_ITERATE_LOCKS, ret_link_fd, err);
+	return all_link(NULL, SW_ITERATE_LOCKS, ret_link_fd, err);
 }

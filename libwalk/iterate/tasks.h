@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct sw_iterate_loading;
+
 /*
  * The BPF task iterator: registers, state and counters of all threads of a process, without touching
  * them. Linux 6.1 or newer with BTF.
@@ -77,10 +79,11 @@ int sw_iterate_moved_program(size_t max_threads, int *ret_program_fd, struct sw_
  * about 1 ms, and a tenth of a microsecond for each open file of the machine. The kernel asks for no
  * permission to see a process.
  *
+ * @param loading  The program, where a thread loads it already (iterate/loading.h); NULL: it does not.
  * @param ret_fd  Owned by the caller; for sw_iterate_read_files().
  * @return As sw_iterate_load() and sw_iterate_open().
  */
-int sw_iterate_files_open(int *ret_fd, struct sw_error *err);
+int sw_iterate_files_open(struct sw_iterate_loading *loading, int *ret_fd, struct sw_error *err);
 
 /**
  * Load the program that tells which processes have their memory locked, of all that our pid namespace shows: for

@@ -159,13 +159,14 @@ static void add_file(struct sw_holders *h, const struct sw_iterate_file *file)
 }
 
 /* False: the kernel refuses it. A link of /proc takes twenty times as long as a descriptor here. */
-static bool scan_by_iterator(struct sw_holders *h, const struct sw_budget *budget)
+static bool scan_by_iterator(struct sw_holders *h, struct sw_iterate_loading *loading,
+			     const struct sw_budget *budget)
 {
 	sw_cleanup(sw_close_p) int fd = -EBADF;
 	sw_cleanup(sw_free_p) struct sw_iterate_file *files =
 		malloc(FILES_AT_ONCE * sizeof(*files));
 	long n;
-	if (files == NULL || sw_iterate_files_open(&fd, NULL) != 0)
+	if (files == NULL || sw_iterate_files_open(loading, &fd, NULL) != 0)
 		return false;
 	*h = (struct sw_holders){.complete = sw_all_processes_listed()};
 	while ((n = sw_iterate_read_files(fd, files, FILES_AT_ONCE)) > 0) {
@@ -201,10 +202,10 @@ static void scan_by_links(struct sw_holders *h, pid_t near, const struct sw_budg
 	}
 }
 
-void sw_holders_scan(struct sw_holders *h, pid_t near, bool by_iterator,
+void sw_holders_scan(struct sw_holders *h, pid_t near, const struct sw_holders_way *way,
 		     const struct sw_budget *budget)
 {
-	if (!by_iterator || !scan_by_iterator(h, budget))
+	if (!way->by_iterator || !scan_by_iterator(h, way->loading, budget))
 		scan_by_links(h, near, budget);
 	if (h->n > 1)
 		qsort(h->items, h->n, sizeof(*h->items), compare_holders);

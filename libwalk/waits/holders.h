@@ -2,6 +2,7 @@
 #ifndef SW_WAITS_HOLDERS_H
 #define SW_WAITS_HOLDERS_H
 
+#include "iterate/loading.h"
 #include "waits/budget.h"
 
 #include <stdbool.h>
@@ -26,14 +27,20 @@ struct sw_holders {
 	bool cut;      /* not all were, for want of time or space: others may have it, too */
 };
 
+/* How they are found. */
+struct sw_holders_way {
+	bool by_iterator; /* where the kernel lets us (iterate/tasks.h); else, and where it does not, by /proc */
+	struct sw_iterate_loading
+		*loading; /* borrowed; of the iterator's program; NULL: not begun */
+};
+
 /*
  * Find the holders that the kernel shows us of all processes, as far as the budget goes, and
  * 100,000 files. Without memory the list is not complete.
  *
  * @param near         By /proc those whose numbers are next to it come first.
- * @param by_iterator  Where the kernel lets us (iterate/tasks.h); else, and where it does not, by /proc.
  */
-void sw_holders_scan(struct sw_holders *holders, pid_t near, bool by_iterator,
+void sw_holders_scan(struct sw_holders *holders, pid_t near, const struct sw_holders_way *way,
 		     const struct sw_budget *budget);
 
 /* The processes of the machine, nearest first. */

@@ -67,6 +67,7 @@ struct resolver {
 	bool anew;      /* none but a scan of its own serves */
 	struct sw_holders_kept *kept; /* borrowed: the context's, or own */
 	struct sw_holders_kept own;
+	struct sw_iterate_loading *files; /* borrowed */
 	struct sw_budget
 		near_budget; /* of all searches in the nearest processes; end_ns 0: not begun */
 	struct sw_near_processes near;
@@ -123,8 +124,9 @@ static const struct sw_holders *holders(struct resolver *r)
 	sw_holders_deinit(&kept->holders);
 	kept->begin_ns = now_ns;
 	/* By an iterator where this process has loaded one: the daemon's workers may not. */
-	sw_holders_scan(&kept->holders, r->snap->process.pid, r->snap->ctx->iterator_fd >= 0,
-			&r->budget);
+	const struct sw_holders_way way = {.by_iterator = r->snap->ctx->iterator_fd >= 0,
+					   .loading = r->files};
+	sw_holders_scan(&kept->holders, r->snap->process.pid, &way, &r->budget);
 	r->scanned = true;
 	return &kept->holders;
 }
@@ -666,7 +668,24 @@ static struct sw_holders_kept *kept_find(struct sw_context *ctx)
 	return value != NULL ? *value : NULL;
 }
 
-void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapshot_options *options)
+void sw_peers_foresee(struct sw_snapshot *snap, int proc_fd, struct sw_iterate_loading *files)
+{
+	const struct sw_holders_kept *kept = kept_find(snap->ctx);
+	struct sw_proc_syscall now;
+	struct sw_blocking_call call;
+	char link[LINK_BYTES];
+	uint64_t inode;
+	if (kept != NULL && kept->begin_ns != 0) /* it may serve */
+		return;
+	if (syscall_read(proc_fd, "syscall", &now) &&
+	    sw_blocking_call_of(now.number, now.arguments, &call) &&
+	    call.kind == SW_BLOCKS_DESCRIPTOR && fd_link_read(proc_fd, call.fd, link) &&
+	    (sw_fd_link_parse(link, "pipe", &inode) || sw_fd_link_parse(link, "socket", &inode)))
+		sw_iterate_loading_begin(files, SW_ITERATE_FILES);
+}
+
+void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapshot_options *options,
+		   struct sw_iterate_loading *files)
 {
 	struct resolver *r = calloc(1, sizeof(*r));
 	snap->peers = sw_arena_calloc(&snap->priv->arena, PEERS_MAX, sizeof(*snap->peers));
@@ -674,6 +693,7 @@ void sw_peers_fill(struct sw_snapshot *snap, int proc_fd, const struct sw_snapsh
 		r->snap = snap;
 		r->options = options;
 		r->proc_fd = proc_fd;
+		r->files = files;
 		r->budget = sw_budget_begin(SCAN_CPU_NS, SCAN_NS);
 		r->kept = kept_find(snap->ctx);
 		if (r->kept == NULL)

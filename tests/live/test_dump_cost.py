@@ -50,6 +50,35 @@ def kilo_instructions(pid, scratch):
     return int(re.search(r"Collected : (\d+)", run.stderr)[1]) // 1000
 
 
+def programs_run(pid, scratch):
+    """Loaders of programs that were run in the kernel: (by the command's first thread, by others)."""
+    out = os.path.join(scratch, "bpf")
+    subprocess.run([tool("strace"), "-f", "-e", "trace=bpf,execve", "-o", out, *DUMP, str(pid)],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True, timeout=120)
+    with open(out) as lines:
+        calls = [line.split(None, 1) for line in lines]
+    # BPF_PROG_RUN has had another name before Linux 5.14, which strace knows.
+    runs = [tid for tid, call in calls if re.match(r"bpf\(BPF_PROG_(TEST_)?RUN", call)]
+    return runs.count(calls[0][0]), len(runs) - runs.count(calls[0][0])
+
+
+def loading(tap):
+    """The kernel takes a millisecond for a program: the command goes on meanwhile, and has none loaded for nothing."""
+    if not tool("strace"):
+        tap.skip("programs are loaded beside all else", "strace is not installed", "package strace")
+        return
+    if os.path.isdir("/sys/fs/bpf/snapwalk"):
+        tap.skip("programs are loaded beside all else", "a daemon keeps them", "no unit of snapwalkd that runs")
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        with Target("threads", 1, FRAMES) as target:  # its first thread waits at a pipe
+            ours, others = programs_run(target.pid, scratch)
+            tap.check((ours, others) == (0, 2), f"a wait at a pipe: {ours} and {others} programs, 0 and 2 expected")
+        with Target("contended") as target:  # all wait for locks, or for a signal
+            ours, others = programs_run(target.pid, scratch)
+            tap.check((ours, others) == (0, 1), f"none: {ours} and {others} programs, 0 and 1 expected")
+
+
 def judge(tap, threads, what, got, limit):
     tap.check(0 < got <= limit, f"{threads} threads: {got} {what}, at most {limit}")
 
@@ -69,5 +98,5 @@ def costs(tap, threads):
 
 
 if __name__ == "__main__":
-    Tap.main(*((costs, threads) for threads in LIMITS),
+    Tap.main(loading, *((costs, threads) for threads in LIMITS),
              skip=("cost of a dump", iterator_refused(), "CAP_BPF and CAP_PERFMON"))

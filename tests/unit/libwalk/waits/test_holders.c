@@ -40,7 +40,8 @@ static void world_begin(struct world *w, bool by_iterator)
 	assert_int_equal(fstat(w->ends[0], &st), 0);
 	w->inode = st.st_ino;
 	const struct sw_budget budget = sw_budget_begin(ENOUGH_NS, ENOUGH_NS);
-	sw_holders_scan(&w->holders, getpid(), by_iterator, &budget);
+	const struct sw_holders_way way = {.by_iterator = by_iterator};
+	sw_holders_scan(&w->holders, getpid(), &way, &budget);
 }
 
 static void world_end(struct world *w)
@@ -72,7 +73,7 @@ TEST(both_ends_are_found)
 static bool iterator_refused(void)
 {
 	int fd = -EBADF;
-	if (sw_iterate_files_open(&fd, NULL) < 0)
+	if (sw_iterate_files_open(NULL, &fd, NULL) < 0)
 		return true;
 	close(fd);
 	return false;

@@ -177,7 +177,7 @@ static void fill(struct fixture *f, pid_t (*lock_owner)(pid_t self))
 		SKIP("/proc/PID/syscall of a child is refused",
 		     "root, or another kernel.yama.ptrace_scope");
 	fake_process = (struct fake_process){.lock_owner = lock_owner};
-	sw_peers_fill(f->snap, f->proc_fd, &options);
+	sw_peers_fill(f->snap, f->proc_fd, &options, NULL);
 }
 
 static pid_t owner(pid_t self)
