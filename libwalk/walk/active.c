@@ -131,7 +131,7 @@ static bool is_lasting(const struct sw_active *a)
 
 /* Without memory for it all are asked again. */
 static void list_keep(const struct sw_snapshot *snap, const struct sw_tables *tables,
-		      struct sw_active_list *list)
+		      struct sw_active_list *list, bool absent)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!is_lasting(&list->all[i]))
@@ -141,6 +141,8 @@ static void list_keep(const struct sw_snapshot *snap, const struct sw_tables *ta
 	if (kept == NULL)
 		return;
 	kept->list = *list;
+	kept->snap = snap;
+	kept->absent = absent;
 	*slot = kept;
 	for (size_t i = 0; i < list->n; i++)
 		list->all[i].kept = true;
@@ -165,8 +167,8 @@ int sw_active_attach(const struct sw_snapshot *snap, const struct sw_tables *tab
 			r = runtime_attach(snap, all->runtimes[i], list, &absent, err);
 	for (size_t i = 0; r == 0 && i < all->n_unwinders; i++)
 		r = unwinder_attach(snap, all->unwinders[i], list, err);
-	if (r == 0 && snap->priv->kept != NULL && !absent && !list->left_out)
-		list_keep(snap, tables, list);
+	if (r == 0 && snap->priv->kept != NULL && !list->left_out)
+		list_keep(snap, tables, list, absent);
 	return r;
 }
 
@@ -192,14 +194,50 @@ void sw_active_open(const struct sw_snapshot *snap, const struct sw_tables *tabl
 	sw_active_detach(&list);
 }
 
+static bool takes_part(const struct sw_active_kept *kept, const struct sw_runtime_ops *ops)
+{
+	for (size_t i = 0; i < kept->list.n; i++)
+		if (kept->list.all[i].runtime == ops)
+			return true;
+	return false;
+}
+
+/* Whether a runtime is there by now that was not: to find that out costs more than some walks. */
+static bool runtime_has_come(struct sw_active_kept *kept, const struct sw_tables *tables)
+{
+	enum { COPIES = 64 };
+	const struct sw_snapshot *snap = kept->snap;
+	const struct sw_tables *all = sw_tables_of(tables, snap);
+	if (!kept->absent || ++kept->n_copies < COPIES)
+		return false;
+	kept->n_copies = 0;
+	for (size_t i = 0; i < all->n_runtimes; i++) {
+		const struct sw_runtime_ops *ops = all->runtimes[i];
+		void *state = NULL;
+		if ((snap->priv->native_only && ops->resource == NULL) || takes_part(kept, ops) ||
+		    !ops->probe(snap))
+			continue;
+		(void) ops->open(snap, sw_slots_find(&snap->priv->found, ops),
+				 &state); /* a failure leaves no state */
+		if (state == NULL)
+			continue;
+		ops->close(state);
+		return true;
+	}
+	return false;
+}
+
 bool sw_active_renew(struct sw_slots *kept)
 {
 	bool all = true;
 	for (size_t i = 0; i < kept->n; i++) {
 		const struct sw_slot *slot = &kept->all[i];
-		if (slot->destroy == kept_destroy || sw_remembered_is(slot->key) ||
-		    slot->value == NULL)
+		if (sw_remembered_is(slot->key) || slot->value == NULL)
 			continue;
+		if (slot->destroy == kept_destroy) {
+			all &= !runtime_has_come(slot->value, slot->key);
+			continue;
+		}
 		const struct sw_runtime_ops *ops = slot->key;
 		all &= ops->renew(slot->value);
 	}

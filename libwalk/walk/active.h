@@ -17,6 +17,9 @@ struct sw_active_kept {
 	struct sw_active_list list; /* states of runtimes that can be renewed are not owned by it */
 	struct sw_runtime *runtimes; /* owned; NULL: nobody was asked yet */
 	size_t n_runtimes;
+	const struct sw_snapshot *snap; /* borrowed: it outlives them */
+	bool absent; /* there may be a runtime that is not there yet: it is looked for now and then */
+	size_t n_copies; /* since it was looked for */
 };
 /* NULL: nothing is kept for the snapshot. Borrowed. */
 struct sw_active_kept *sw_active_kept(const struct sw_snapshot *snap,
@@ -27,7 +30,7 @@ struct sw_active_kept *sw_active_kept(const struct sw_snapshot *snap,
 void sw_active_open(const struct sw_snapshot *snap, const struct sw_tables *tables);
 
 /* The snapshot that has these states (sw_snapshot_priv.kept) has the copy of another event now. False: one of
- * them was too large, and all are gone: cookies of frames begin anew. */
+ * them was too large, or a runtime has come, and all are gone: cookies of frames begin anew. */
 bool sw_active_renew(struct sw_slots *kept);
 
 /* The wire name of what found a frame, by the source that the step named. */
