@@ -85,6 +85,7 @@ static bool python_find(struct sw_memory memory, uint64_t avma, struct sw_jit_en
 					     .end_avma = start + end,
 					     .how = SW_JIT_FIXED_CFA,
 					     .cfa_offset = pushed ? 16 : 8,
+					     .by_code = true,
 					     .where = "the trampoline of CPython's -X perf"};
 		return true;
 	}

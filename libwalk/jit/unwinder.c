@@ -10,10 +10,14 @@
 #include "jit/capture.h"
 #include "jit/sources.h"
 #include "jit/step.h"
+#include "copies/record.h"
 #include "snapshot/module.h"
+#include "snapshot/read_log.h"
 #include "snapshot/snapshot.h"
 
+#include <snapwalk/clock.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* ---- before the window --------------------------------------------------------------------------- */
 
@@ -36,57 +40,152 @@ static int jit_prepare(struct sw_capture *capture)
 
 /* ---- after the window --------------------------------------------------------------------------- */
 
-struct jit_state {
-	const struct sw_snapshot *snap;
+enum {
+	READ_SHARE = 20
+}; /* beside copies of events registries are read in one of so many parts of the time */
+
+/* The answers of the sources, as of one time. */
+struct reading {
 	struct sw_arena arena; /* roots, rules */
 	struct sw_jit_roots roots;
 	void *sources[SW_JIT_SOURCES_MAX];
 	struct sw_jit_rules rules;
+	/* Beside copies of events alone: when it was made, and the CPU time that it took. */
+	int64_t begin_ns, end_ns, cost_ns;
 };
+
+/*
+ * Beside the copy of an event nobody can tell what was published at its time. What was there before and is there after it was
+ * there at it, too. The copies of some time are walked together, so that one reading serves them all:
+ *
+ *	older reading	event	event	event	newer reading
+ */
+struct jit_state {
+	const struct sw_snapshot *snap;
+	struct reading *older, *newer; /* owned; older: NULL where there is one only */
+	int64_t event_ns;              /* of the copy that is walked */
+};
+
+static void reading_destroy(struct reading *r)
+{
+	if (r == NULL)
+		return;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		if (sw_jit_sources[i]->detach != NULL)
+			sw_jit_sources[i]->detach(r->sources[i]);
+		sw_map64_deinit(&r->rules.made[i]);
+	}
+	sw_arena_deinit(&r->arena);
+	free(r);
+}
+
+static int reading_create(const struct sw_snapshot *snap, const struct sw_jit_hooks *h,
+			  struct reading **ret)
+{
+	struct reading *made = calloc(1, sizeof(*made));
+	if (made == NULL)
+		return -SW_E_NOMEM;
+	made->rules.arena = &made->arena;
+	made->begin_ns = sw_clock_ns();
+	int r = sw_jit_roots_make(snap, &made->arena, &made->roots);
+	for (size_t i = 0; r == 0 && i < sw_n_jit_sources; i++)
+		if (sw_jit_sources[i]->attach != NULL)
+			r = sw_jit_sources[i]->attach(snap, made->roots.all + made->roots.first[i],
+						      made->roots.count[i],
+						      h != NULL ? h->sources[i] : NULL,
+						      &made->sources[i]);
+	if (r < 0)
+		reading_destroy(made);
+	else
+		*ret = made;
+	return r;
+}
 
 static void jit_detach(void *state)
 {
 	struct jit_state *st = state;
 	if (st == NULL)
 		return;
-	for (size_t i = 0; i < sw_n_jit_sources; i++) {
-		if (sw_jit_sources[i]->detach != NULL)
-			sw_jit_sources[i]->detach(st->sources[i]);
-		sw_map64_deinit(&st->rules.made[i]);
-	}
-	sw_arena_deinit(&st->arena);
+	reading_destroy(st->older);
+	reading_destroy(st->newer);
 	free(st);
 }
 
 static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
-	const struct sw_jit_hooks *h = found;
 	struct jit_state *st = calloc(1, sizeof(*st));
 	if (st == NULL)
 		return -SW_E_NOMEM;
 	st->snap = snap;
-	st->rules.arena = &st->arena;
-	int r = sw_jit_roots_make(snap, &st->arena, &st->roots);
-	for (size_t i = 0; r == 0 && i < sw_n_jit_sources; i++)
-		if (sw_jit_sources[i]->attach != NULL)
-			r = sw_jit_sources[i]->attach(snap, st->roots.all + st->roots.first[i],
-						      st->roots.count[i],
-						      h != NULL ? h->sources[i] : NULL,
-						      &st->sources[i]);
-	if (r < 0) {
+	/* Beside copies each time that somebody asks has a reading of its own. */
+	int r = snap->priv->by_copies ? 0 : reading_create(snap, found, &st->newer);
+	if (r < 0)
 		jit_detach(st);
-		return r;
-	}
-	*ret_state = st;
-	return 0;
+	else
+		*ret_state = st;
+	return r;
 }
 
-static bool source_find(struct jit_state *st, size_t i, uint64_t avma, struct sw_jit_entry *ret)
+static bool reading_find(const struct reading *r, size_t i, uint64_t avma, struct sw_jit_entry *ret)
 {
 	*ret = (struct sw_jit_entry){0};
-	return sw_jit_sources[i]->find != NULL &&
-	       sw_jit_sources[i]->find(st->sources[i], avma, ret) && avma >= ret->start_avma &&
+	return r != NULL && sw_jit_sources[i]->find != NULL &&
+	       sw_jit_sources[i]->find(r->sources[i], avma, ret) && avma >= ret->start_avma &&
 	       avma < ret->end_avma;
+}
+
+/* Begins to ask about an address. Beside the copy of an event all is read again, unless that was done since the event, or
+ * would cost too much. Whatever is told then is nothing that was copied: the walk is not remembered. */
+static void ask(struct jit_state *st, const struct sw_cursor *cursor)
+{
+	struct sw_read_log *log = st->snap->priv->read_log;
+	struct reading *made, *last = st->newer;
+	struct sw_jit_entry entry;
+	if (log != NULL)
+		log->broken = true;
+	if (!st->snap->priv->by_copies)
+		return;
+	const int64_t now_ns = sw_clock_ns();
+	st->event_ns =
+		sw_copy_made_ns(cursor->thread, now_ns - (sw_realtime_ns() - st->snap->time_ns));
+	if (last != NULL &&
+	    (last->begin_ns > st->event_ns || now_ns - last->end_ns < READ_SHARE * last->cost_ns))
+		return;
+	const int64_t cpu_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
+	if (reading_create(st->snap, NULL, &made) < 0)
+		return; /* what is known goes on being used as it is */
+	for (size_t i = 0; i < sw_n_jit_sources; i++) /* now, not when it is needed */
+		(void) reading_find(made, i, cursor->lookup_avma, &entry);
+	made->end_ns = sw_clock_ns();
+	made->cost_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+	reading_destroy(st->older);
+	st->older = last;
+	st->newer = made;
+}
+
+static bool is_same(const struct sw_jit_entry *a, const struct sw_jit_entry *b)
+{
+	return a->start_avma == b->start_avma && a->end_avma == b->end_avma && a->how == b->how &&
+	       a->id == b->id && a->cfa_offset == b->cfa_offset && a->base_avma == b->base_avma;
+}
+
+/* Finds the entry of a source about an address, and the reading that has it. NULL: nothing, or beside the copy of an event nothing that is proven
+ * for its time. *ret_old: it was so before the event, and nobody has looked since. */
+static struct reading *source_find(const struct jit_state *st, size_t i, uint64_t avma,
+				   struct sw_jit_entry *ret, bool *ret_old)
+{
+	struct reading *newer = st->newer;
+	struct sw_jit_entry was;
+	*ret_old = false;
+	if (!reading_find(newer, i, avma, ret))
+		return NULL;
+	if (!st->snap->priv->by_copies || ret->by_code)
+		return newer;
+	*ret_old = newer->end_ns < st->event_ns;
+	bool proven = st->older != NULL && st->older->end_ns < st->event_ns &&
+		      newer->begin_ns > st->event_ns && reading_find(st->older, i, avma, &was) &&
+		      is_same(&was, ret);
+	return proven || *ret_old ? newer : NULL;
 }
 
 /* Information that generated code publishes may be stale or wrong, and another source may know
@@ -105,12 +204,15 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 {
 	struct jit_state *st = state;
 	struct sw_stepped failed = {0};
+	ask(st, cursor);
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
 		struct sw_stepped s = {.end = ret->end};
-		if (!source_find(st, i, cursor->lookup_avma, &entry))
+		bool old;
+		struct reading *by = source_find(st, i, cursor->lookup_avma, &entry, &old);
+		if (by == NULL)
 			continue;
-		enum sw_step step = sw_jit_entry_step(&st->rules, i, &entry, cursor, &s);
+		enum sw_step step = sw_jit_entry_step(&by->rules, i, &entry, cursor, &s);
 		if (step == SW_STEP_OK && !s.callee_signal && !leads_somewhere(cursor, &s)) {
 			step = SW_STEP_FAIL;
 			s.end = SW_END_BAD_UNWIND_INFO;
@@ -124,6 +226,7 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 			ret->source = (uint8_t) i;
 			if (entry.live)
 				ret->flags |= SW_FRAME_LIVE_READ;
+			ret->weak = old;
 			return step;
 		}
 		if (step == SW_STEP_FAIL && failed.why == NULL)
@@ -138,32 +241,48 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 static bool jit_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	struct jit_state *st = state;
+	const bool by_copies = st->snap->priv->by_copies;
 	struct sw_description name;
-	(void) ret_cookie; /* the address says all */
 	/* V8 also publishes what is compiled into its file: that has a name there. */
 	if (cursor->place != NULL && sw_module_kind(cursor->place->module) == SW_MODULE_ELF)
 		return false;
+	ask(st, cursor);
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
-		if (source_find(st, i, cursor->lookup_avma, &entry))
+		bool old;
+		if (source_find(st, i, cursor->lookup_avma, &entry, &old) != NULL && !old) {
+			/* Else the address says all. */
+			*ret_cookie = by_copies ? entry.id : 0;
 			return true;
-		if (sw_jit_sources[i]->find != NULL || sw_jit_sources[i]->describe == NULL)
+		}
+		if (by_copies || sw_jit_sources[i]->find != NULL ||
+		    sw_jit_sources[i]->describe == NULL)
 			continue;
 		/* The source has only names. */
 		name.function[0] = '\0';
-		if (sw_jit_sources[i]->describe(st->sources[i], cursor->lookup_avma, &name) == 1)
+		if (sw_jit_sources[i]->describe(st->newer->sources[i], cursor->lookup_avma,
+						&name) == 1)
 			return true;
 	}
 	return false;
 }
 
+/* Whether a source has what it had when it told that it owns the frame. */
+static bool is_owner(const struct jit_state *st, size_t i, const struct sw_frame *frame)
+{
+	struct sw_jit_entry entry;
+	return !st->snap->priv->by_copies ||
+	       (reading_find(st->newer, i, sw_frame_lookup_avma(frame), &entry) &&
+		entry.id == frame->cookie);
+}
+
 static int jit_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
 {
 	struct jit_state *st = state;
-	for (size_t i = 0; i < sw_n_jit_sources; i++)
-		if (sw_jit_sources[i]->describe != NULL &&
-		    sw_jit_sources[i]->describe(st->sources[i], sw_frame_lookup_avma(frame), ret) ==
-			    1)
+	for (size_t i = 0; st->newer != NULL && i < sw_n_jit_sources; i++)
+		if (sw_jit_sources[i]->describe != NULL && is_owner(st, i, frame) &&
+		    sw_jit_sources[i]->describe(st->newer->sources[i], sw_frame_lookup_avma(frame),
+						ret) == 1)
 			return 1;
 	return 0;
 }
@@ -172,9 +291,9 @@ static size_t jit_identify(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct jit_state *st = state;
 	size_t n = 0;
-	for (size_t i = 0; i < sw_n_jit_sources; i++)
+	for (size_t i = 0; st->newer != NULL && i < sw_n_jit_sources; i++)
 		if (sw_jit_sources[i]->recognise != NULL)
-			n += sw_jit_sources[i]->recognise(st->sources[i], ret + n, max - n);
+			n += sw_jit_sources[i]->recognise(st->newer->sources[i], ret + n, max - n);
 	return n;
 }
 
@@ -183,13 +302,13 @@ static void jit_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 {
 	struct jit_state *st = state;
 	(void) snap; /* attach has it */
-	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+	for (size_t i = 0; st->newer != NULL && i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
-		if (source_find(st, i, avma, &entry))
-			sw_jit_entry_explain(&st->rules, st->snap, i, sw_jit_source_names[i],
+		if (reading_find(st->newer, i, avma, &entry))
+			sw_jit_entry_explain(&st->newer->rules, st->snap, i, sw_jit_source_names[i],
 					     &entry, avma, text);
 		if (sw_jit_sources[i]->explain != NULL)
-			sw_jit_sources[i]->explain(st->sources[i], avma, text);
+			sw_jit_sources[i]->explain(st->newer->sources[i], avma, text);
 	}
 }
 
@@ -197,7 +316,7 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.name = "jit",
 	.kind = "jit",
 	.trust = SW_TRUST_JIT,
-	.weak_trust = SW_TRUST_JIT,
+	.weak_trust = SW_TRUST_FRAME_POINTER,
 	/* ELF: what its own tables do not cover may be published, too (V8's builtins). */
 	.kinds = SW_CODE_JIT | SW_CODE_ANON | SW_CODE_ELF,
 	.sources = sw_jit_source_names,
@@ -206,6 +325,8 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.capture = sw_jit_capture_all,
 	.attach = jit_attach,
 	.detach = jit_detach,
+	.lasts = true,
+	.repeats = true,
 	.step = jit_step,
 	.owns = jit_owns,
 	.names = jit_names,

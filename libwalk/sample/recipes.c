@@ -56,9 +56,8 @@ int sw_sample_recipe(const struct sw_snapshot *base, const struct sw_tables *tab
 {
 	struct sw_recipe recipe = {0};
 	/* Images of .NET's assemblies are such modules, too; Wine has no recipe. */
-	if ((sw_snapshot_has_made_code(base) || sw_snapshot_has_kind(base, SW_MODULE_PE)) &&
-	    !sw_sample_is_unpublished(base, tables))
-		return sw_fail(err, SW_E_INVALID, "process %d has code that it makes itself",
+	if (sw_snapshot_has_kind(base, SW_MODULE_PE) && !sw_sample_is_unpublished(base, tables))
+		return sw_fail(err, SW_E_INVALID, "process %d has images of Windows code",
 			       (int) base->process.pid);
 	tables = sw_tables_of(tables, base);
 	for (size_t i = 0; i < tables->n_runtimes; i++) {

@@ -193,9 +193,35 @@ static bool is_image(const struct sw_map *map, const struct sw_module *module, u
 	       length <= map->end_avma - avma;
 }
 
-static bool live_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to, size_t length)
+/* Executable memory that no file has. */
+static bool is_made_code(const struct sw_map *map, const struct sw_module *module)
 {
-	return !m->no_live && m->snap->live && sw_live_read(m->snap, avma, to, length);
+	return map != NULL && (map->prot & SW_MAP_EXEC) &&
+	       (module == NULL || module->kind == SW_MODULE_ANON || sw_map_is_memfd(map));
+}
+
+/* How much of it may be read from the running process. */
+static size_t live_part(const struct sw_snapshot_memory *m, const struct sw_map *map,
+			const struct sw_module *module, uint64_t avma, size_t length)
+{
+	if (!m->snap->live)
+		return 0;
+	if (!m->no_live)
+		return length;
+	if (!m->live_code || !is_made_code(map, module))
+		return 0;
+	return length < map->end_avma - avma ? length : (size_t) (map->end_avma - avma);
+}
+
+/* How many bytes at avma were read from the running process. */
+static size_t live_read(struct sw_snapshot_memory *m, const struct sw_map *map,
+			const struct sw_module *module, uint64_t avma, uint8_t *to, size_t length)
+{
+	size_t n = live_part(m, map, module, avma, length);
+	if (n == 0 || !sw_live_read(m->snap, avma, to, n))
+		return 0;
+	m->live_reads += !is_image(map, module, avma, n);
+	return n;
 }
 
 /* Bytes at avma that were copied; how many. Else 0, and *length is cut to where copies begin. */
@@ -232,10 +258,8 @@ static bool parts_read(struct sw_snapshot_memory *m, uint64_t avma, uint8_t *to,
 		*from_copies |= n > 0;
 		if (n == 0 && !memory_first)
 			n = image_read(m->snap, map, avma, to, part);
-		if (n == 0 && live_read(m, avma, to, part)) {
-			n = part;
-			m->live_reads += !is_image(map, module, avma, part);
-		}
+		if (n == 0)
+			n = live_read(m, map, module, avma, to, part);
 		if (n == 0 && memory_first)
 			n = image_read(m->snap, map, avma, to, part);
 		if (n == 0)

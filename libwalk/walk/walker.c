@@ -649,10 +649,12 @@ static void end_left_out(struct sw_walker *w)
 static void walk_stack(struct sw_walker *w, const struct sw_thread *thread, struct sw_frame first,
 		       struct sw_walk *walk)
 {
-	/* A copy by a recipe is of one instant, and all else is not. */
+	/* A copy by a recipe is of one instant, and all else is not. Code that the program makes itself is what return addresses
+	 * are told by: it is read as it is now, where no runtime says which one it was. */
 	w->memory = (struct sw_snapshot_memory){.snap = w->walks->snap,
 						.thread = thread,
-						.no_live = thread->copy != NULL};
+						.no_live = thread->copy != NULL,
+						.live_code = !w->walks->snap->priv->unpublished};
 	w->cursor = (struct sw_cursor){.snap = w->walks->snap,
 				       .thread = thread,
 				       .memory = sw_snapshot_memory(&w->memory),

@@ -15,7 +15,7 @@ SW_DEFINE_CLEANUP(struct sw_symbols *, sw_symbols_destroy);
 
 /* A thread in a place, in a system call, with what it waits for in memory. The key of a walk whose
  * frames are native code of modules alone: with the same maps the walk has the same names. 0: the
- * walk has other frames. */
+ * walk has other frames. Of a copy of an event (kept) code that nobody knows has none. */
 static uint64_t walk_key(const struct sw_walk *walk, bool kept)
 {
 	const struct sw_thread *t = walk->thread;
@@ -29,7 +29,7 @@ static uint64_t walk_key(const struct sw_walk *walk, bool kept)
 		const struct sw_frame *f = &walk->frames[i];
 		if (kept && f->owner != 0)
 			key = sw_mix64(key ^ f->cookie ^ (uint64_t) f->owner << 56);
-		else if (f->owner != 0 || f->place == NULL)
+		else if (f->owner != 0 || (f->place == NULL && !kept))
 			return 0;
 		key = sw_mix64(key ^ f->pc_avma);
 		key = sw_mix64(key ^ (f->flags | (uint64_t) f->trust << 32));

@@ -213,6 +213,8 @@ def ruby(tap, path):
     script = os.path.join(TARGETS, "ruby", "depths.rb")
     with Target("ruby", script, 2, path=path) as target:
         samples(tap, "ruby", "ruby", target)
+    with Target("ruby", "--yjit", script, 2, path=path) as target:
+        samples(tap, "ruby, compiled", "ruby", target)
     with Target("ruby", script, 4, "naps", path=path) as target:
         samples(tap, "ruby, waiting", "ruby", target, ("--rate", 99))
 
@@ -238,6 +240,46 @@ def node(tap, path):
         samples(tap, "node, waiting", "node", target, ("--rate", 99), marked=NODE_MARKED)
 
 
+def published(frames):
+    """As judge(), of functions that say of which generation they are, on which level, and how deep it goes. A name of another
+    generation is wrong whatever the stack says of itself."""
+    names = [f["function"] or "" for f in frames]
+    made = [tuple(map(int, name.split()[1:])) for name in names if re.fullmatch(r"s \d+ \d+ \d+", name)]
+    levels = [level for _, level, _ in made]
+    marked = any(f.get("may_miss") or f.get("mark") or f.get("guess") for f in frames)
+    if len({(generation, depth) for generation, _, depth in made}) > 1 or levels != sorted(set(levels)):
+        return "wrong"
+    if marked or "worker_run" not in names:
+        return "marked"
+    whole = levels == list(range(len(levels))) and (names[-1] != "leaf" or len(levels) == made[0][2])
+    return "right" if whole or None in names else "wrong"
+
+
+def made(tap):
+    """Code that is published, used for a while, and made anew at the same addresses, with tables of each kind. What was
+    published neither before nor after a sample is no name of it."""
+    if refused := iterator_refused():
+        tap.skip("code that is published", refused, "Linux 6.1, root")
+        return
+    for name, runs, whole in (("code made anew each second", 10000000, True), ("code made anew all the time", 1000, False)):
+        found = dict.fromkeys(("right", "marked", "wrong"), 0)
+        with Target("jit_stress", 0, 15, runs) as target:
+            for _ in range(RUNS_MAX):
+                result = snapwalk("sample", target.pid, "--mode", "cpu", "--rate", RATE, "--duration", SECONDS, "--format", "json")
+                for frames, n in stacks(json.loads(result.stdout)):
+                    how = published(frames)
+                    found[how] += n
+                    if how != "right" and found[how] < 4:
+                        print(f"# {how}: {';'.join(f['function'] or f['address'] for f in frames)}", flush=True)
+                if sum(found.values()) >= ENOUGH:
+                    break
+        print(f"# {name}: {found}", flush=True)
+        tap.check("nothing was stopped" in result.stderr, f"{name}: nothing was stopped", result.stderr)
+        tap.equal(found["wrong"], 0, f"{name}: no stack is wrong")
+        if whole:
+            tap.check(found["right"] > 0, f"{name}: some have their names", found)
+
+
 def chosen():
     """Returns one interpreter of each version that is there, without 3.9, which differs from 3.10 by one offset."""
     found = {}
@@ -251,6 +293,7 @@ def chosen():
 def main():
     tap = Tap()
     tap.guard(native)
+    tap.guard(made)
     for version, path in chosen():
         tap.guard(python, version, path)
         tap.guard(waiting, version, path)

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 20s
 """The threads that are stopped where a process has executable memory in which no thread is, as PCRE2's JIT makes it;
-and what is said of a stop."""
+and what is said of a stop. Nobody is stopped for a sample of a thread that computes in such code."""
+import json
 import os
+import re
 
-from harness import Tap, Target, dump, iterator_refused, wait_until, call_of
+from harness import Tap, Target, call_of, dump, iterator_refused, snapwalk, wait_until
+from safety import status_field
 
 BLOCKED, WAKING, DUMPS = 100, 6, 25
 PSELECT = 270
+RATE, SECONDS, RUNS_MAX, ENOUGH = 499, 2, 4, 200
 
 
 def waiting(pid, tids):
@@ -48,7 +52,62 @@ def said_why(tap):
                   "a thread that runs is stopped, and it is said why")
 
 
+def stacks(profile):
+    """[(functions, outermost first, whether they say that they may not be whole, how often)]"""
+    paths = []
+    for parent, frame in profile["nodes"]:
+        paths.append((paths[parent] if parent is not None else []) + [profile["frames"][frame]])
+    return [([f["function"] for f in paths[s["node"]]],
+             any(f.get("may_miss") or f.get("guess") or f.get("mark") for f in paths[s["node"]]), s["count"])
+            for s in profile["samples"] if s["node"] is not None]
+
+
+def counts(found, function):
+    """(samples of the thread that begins with the function; of these, with the code that is made in them, or with a mark)"""
+    of_it = [(names, marked, n) for names, marked, n in found if function in names]
+    return sum(n for _, _, n in of_it), sum(n for names, marked, n in of_it if marked or None in names)
+
+
+def switches(target, tids):
+    """A thread that never waits makes none by itself but for a stop."""
+    return {tid: int(status_field(target.pid, tid, "voluntary_ctxt_switches")) for tid in tids}
+
+
+def sampled_busy(tap, mode, options):
+    """The copy of the kernel's is walked of code that publishes nothing, and nobody is stopped: the program says so itself."""
+    with Target("jit_busy") as target:
+        tids = [int(line.split()[1]) for line in target.lines if line.startswith("busy ")]
+        before, found, total, said = switches(target, tids), [], 0, ""
+        for _ in range(RUNS_MAX):
+            result = snapwalk("sample", target.pid, *options, "--duration", SECONDS, "--format", "json")
+            said = result.stderr
+            found += stacks(json.loads(result.stdout or '{"nodes": [], "samples": []}'))
+            total = sum(n for _, _, n in found)
+            if total >= ENOUGH:
+                break
+        tap.check("nothing was stopped" in said, f"{mode}: nothing was stopped", said)
+        tap.equal({tid: n - before[tid] for tid, n in switches(target, tids).items()}, dict.fromkeys(tids, 0),
+                  f"{mode}: threads that compute were never taken off their CPU but by others that run")
+        target.process.stdin.close()
+        rest = target.process.stdout.read()
+        tap.equal(re.findall(r"interrupted (\d+)", rest), ["0"], f"{mode}: no call was interrupted")
+    for function in ("framed", "bare"):
+        n, whole = counts(found, function)
+        print(f"# {mode}, {function}: {n} of {total} samples, {whole} with what it calls or marked", flush=True)
+        tap.check(n > total / 10 and whole >= 0.95 * n, f"{mode}, {function}: its samples lead there, whole or marked",
+                  [(names, marked) for names, marked, _ in found if function in names][:5])
+
+
+def busy(tap):
+    if refused := iterator_refused():
+        tap.skip("samples of code that a program makes", refused, "a kernel whose task iterator may be used (root, BPF with BTF)")
+        return
+    sampled_busy(tap, "cpu", ("--mode", "cpu", "--rate", RATE))
+    sampled_busy(tap, "wall", ("--rate", RATE, "--max-load", 100))
+
+
 tap = Tap()
 tap.guard(stops)
 tap.guard(said_why)
+tap.guard(busy)
 tap.done()

@@ -177,8 +177,8 @@ def cpu_time_of_what_comes(tap):
                   "cpu: Python's functions are there", result)
     with Target("jit_stress") as target:
         result = sampled(target, "--mode", "cpu", "--max-load", 100, seconds=2)
-        tap.check("code that it makes itself" in result.stderr.splitlines()[0] and counts(result.stdout),
-                  "cpu: where there is other code, it is sampled as ever, which is said", result)
+        tap.check("nothing was stopped" in result.stderr and count_of(result, "worker_run") > 0,
+                  "cpu: where there is code that the program makes, nothing was stopped either", result)
 
 
 def without_stops_refused(tap, what):
@@ -246,8 +246,8 @@ def without_stops_of_what_comes(tap):
         target.send("exec")
         wait_until(lambda: name_of(target.pid) == "jit_stress", "the other program")
         result = finished(run, 200)
-        tap.check(re.search(r"threads on a CPU were stopped: process \d+ has code that it makes itself", result.stderr) and
-                  count_of(result, "work_three") > 0, "no stops: other code comes, and is sampled as ever", result)
+        tap.check("nothing was stopped" in result.stderr and count_of(result, "work_three") > 0 and
+                  count_of(result, "worker_run") > 0, "no stops: code comes that the program makes", result)
 
 
 def code_that_comes(tap):

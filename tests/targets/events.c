@@ -2,7 +2,7 @@
 /*
  * Makes system calls from functions that are known, a known number of times each: for each line "go" that it reads, then
  * it prints "done". Two threads make the same. For a line "code" it makes executable memory before that, for "file" it maps
- * a file so, and for "hide" it protects itself from its own user.
+ * its own file so, for "other" the one that it is given, and for "hide" it protects itself from its own user.
  */
 #include "target.h"
 
@@ -65,16 +65,16 @@ static void *work(void *arg)
 	return arg;
 }
 
-/* As a compiler at run time does, and as dlopen(3). */
-static bool code_map(bool of_file)
+/* As a compiler at run time does (NULL), and as dlopen(3). */
+static bool code_map(const char *path)
 {
-	int fd = of_file ? open("/proc/self/exe", O_RDONLY) : -1;
-	return (!of_file || fd >= 0) &&
-	       mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | (of_file ? 0 : MAP_ANONYMOUS),
-		    fd, 0) != MAP_FAILED;
+	int fd = path != NULL ? open(path, O_RDONLY) : -1;
+	return (path == NULL || fd >= 0) &&
+	       mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE | (path != NULL ? 0 : MAP_ANONYMOUS), fd, 0) != MAP_FAILED;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	char line[16];
 	int fd = open("/dev/null", O_WRONLY);
@@ -84,8 +84,9 @@ int main(void)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin) != NULL) {
 		pthread_t threads[THREADS];
-		bool code = strcmp(line, "code\n") == 0, file = strcmp(line, "file\n") == 0;
-		if ((code || file) && !code_map(file))
+		if ((strcmp(line, "code\n") == 0 && !code_map(NULL)) ||
+		    (strcmp(line, "file\n") == 0 && !code_map("/proc/self/exe")) ||
+		    (strcmp(line, "other\n") == 0 && (argc < 2 || !code_map(argv[1]))))
 			return 1;
 		if (strcmp(line, "hide\n") == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 			return 1;

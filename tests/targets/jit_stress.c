@@ -9,7 +9,7 @@
  *	tables of the others are called "m START GENERATION", and each word of their data is
  *	START ^ GENERATION
  *
- *	jit_stress [threads that mutate] [forms: a bit for each enum code_kind]
+ *	jit_stress [threads that mutate] [forms: a bit for each enum code_kind] [runs of one generation]
  *
  * Prints "worker TID" and "registry ADDRESS".
  */
@@ -21,9 +21,8 @@
 
 enum {
 	DEPTH_MAX = 6,
-	RUNS = 1000,	  /* of one generation */
-	SLOTS = 64,	  /* tables of one mutator */
-	WORDS = 64,	  /* of a table's data, when it has grown */
+	SLOTS = 64, /* tables of one mutator */
+	WORDS = 64, /* of a table's data, when it has grown */
 	SLOT_BYTES = 4096,
 	NAME_BYTES = 64,
 };
@@ -35,7 +34,7 @@ struct payload {
 	uint8_t eh_frame[EH_CIE_BYTES + EH_FDE_BYTES];
 };
 
-static unsigned forms = (1 << CODE_KINDS) - 1;
+static unsigned forms = (1 << CODE_KINDS) - 1, runs = 1000;
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -81,7 +80,7 @@ static void level_compile(struct worker *w, unsigned i)
 	struct swft_desc d;
 	enum code_kind kind;
 	do
-		kind = (enum code_kind) (random_next(&w->random) % CODE_KINDS);
+		kind = (enum code_kind)(random_next(&w->random) % CODE_KINDS);
 	while (!(forms >> kind & 1));
 	memset(&d, 0, sizeof(d));
 	d.start = l->code;
@@ -149,7 +148,7 @@ static NOINLINE void worker_run(struct worker *w)
 		memcpy(&steps[i].call, &code, sizeof(code));
 	}
 	steps[w->depth].call = leaf;
-	for (unsigned i = 0; i < RUNS; i++)
+	for (unsigned i = 0; i < runs; i++)
 		steps[0].call(steps + 1);
 	KEEP();
 }
@@ -244,6 +243,8 @@ int main(int argc, char **argv)
 	int mutators = argc > 1 ? atoi(argv[1]) : 1;
 	if (argc > 2)
 		forms = (unsigned) atoi(argv[2]);
+	if (argc > 3)
+		runs = (unsigned) atoi(argv[3]);
 	for (int i = 0; i < mutators; i++)
 		if (pthread_create(&id, NULL, mutator_thread, (void *) (uintptr_t) (i + 1)) != 0)
 			return 1;

@@ -267,7 +267,7 @@ $(addprefix $(T)/i386_,$(filter-out exceptions,$(PLAIN32))): $(T)/i386_%: tests/
 	gcc -m32 $(TARGET_CFLAGS) -o $@ $< -lm -lrt
 
 # JIT compilers that register their code include one header of ours, and nothing else.
-JIT_TARGETS := $(addprefix $(T)/jit_,example stress hostile files libgcc_churn)
+JIT_TARGETS := $(addprefix $(T)/jit_,busy example stress hostile files libgcc_churn)
 $(JIT_TARGETS): $(T)/%: tests/targets/%.c $(TARGET_DEPS) libwalk/include/snapwalk/ftable.h
 	@mkdir -p $(@D)
 	$(CC) $(TARGET_CFLAGS) -Ilibwalk/include -o $@ $<

@@ -53,7 +53,9 @@ int sw_ftable_attach(const struct sw_snapshot *snap, const struct sw_jit_root *r
 	st->registries = registries;
 	st->records_left = SW_FTABLE_RECORDS_BYTES;
 	st->payloads_left = SW_FTABLE_PAYLOADS_BYTES;
-	st->still_memory = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
+	/* Beside the copy of an event there is none of the tables. */
+	st->still_memory =
+		(struct sw_snapshot_memory){.snap = snap, .no_live = !snap->priv->by_copies};
 	st->memory = (struct sw_snapshot_memory){.snap = snap};
 	*ret_state = st;
 	return 0;
@@ -352,7 +354,9 @@ static void fixed_fill(struct sw_ftable_all *st, struct sw_ftable_table *t, uint
 bool sw_ftable_rule(struct sw_ftable_all *st, struct sw_ftable_table *t, uint64_t avma,
 		    struct sw_jit_entry *ret)
 {
-	*ret = (struct sw_jit_entry){.start_avma = t->t.start_avma, .end_avma = t->t.end_avma};
+	*ret = (struct sw_jit_entry){.start_avma = t->t.start_avma,
+				     .end_avma = t->t.end_avma,
+				     .id = t->t.id};
 	bool found = true;
 	switch (t->t.kind) {
 	case SWFT_EH_FRAME: found = eh_frame_find(st, t, avma, ret); break;

@@ -10,6 +10,7 @@
 #include "jit/gdb/capture.h"
 #include "jit/gdb/index.h"
 #include "jit/gdb/prepare.h"
+#include "map.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 
@@ -54,6 +55,12 @@ static void gdb_detach(void *state)
 	sw_jit_gdb_index_destroy(state);
 }
 
+/* The id is of the node and of what it leads to: memory of both may be used again, though hardly of both for the same code. */
+static uint64_t entry_id(const struct sw_jit_gdb_entry *e)
+{
+	return sw_mix64(sw_mix64(sw_mix64(e->avma) ^ e->symfile_avma) ^ e->symfile_bytes);
+}
+
 /* By the newest one that has a way out of the code; without any, it is known all the same. */
 static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 {
@@ -72,6 +79,7 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 		ret->start_avma = fde.start_avma;
 		ret->end_avma = fde.end_avma;
 		ret->live = e->live;
+		ret->id = entry_id(e);
 		ret->where =
 			ret->cfi.debug_frame ? "symfile's .debug_frame" : "symfile's .eh_frame";
 		return true;
@@ -80,6 +88,7 @@ static bool gdb_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 		*ret = (struct sw_jit_entry){.start_avma = c.codes[0]->start_avma,
 					     .end_avma = c.codes[0]->end_avma,
 					     .how = SW_JIT_UNKNOWN,
+					     .id = entry_id(&g->entries[c.codes[0]->entry]),
 					     .where = "symfile"};
 	else if (!g->torn)
 		g->lost = g->gap;

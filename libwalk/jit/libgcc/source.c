@@ -5,7 +5,9 @@
  */
 #include "jit/libgcc/source.h"
 #include "jit/libgcc/tables.h"
+#include "bytes.h"
 #include "cleanup.h"
+#include "map.h"
 #include "snapshot/module.h"
 #include "snapshot/snapshot.h"
 #include "jit/libgcc/capture.h"
@@ -31,6 +33,22 @@ static void libgcc_detach(void *state)
 	sw_jit_libgcc_tables_destroy(state);
 }
 
+/* The id is of the bytes of the entry: memory of a table may be used again. */
+static uint64_t entry_id(const struct sw_cfi_section *section, const struct sw_cfi_fde *fde)
+{
+	uint64_t id = sw_mix64(section->svma) ^ fde->off;
+	uint32_t size;
+	if (!sw_bytes_u32(section->bytes, fde->off, &size))
+		return id;
+	for (uint32_t at = 0; at < size; at++) {
+		uint8_t byte;
+		if (!sw_bytes_u8(section->bytes, (uint64_t) fde->off + sizeof(size) + at, &byte))
+			break;
+		id = sw_mix64(id ^ byte);
+	}
+	return id;
+}
+
 static bool libgcc_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 {
 	struct sw_jit_libgcc_tables *g = state;
@@ -47,6 +65,7 @@ static bool libgcc_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 				     .cfi = g->sections[fde->section],
 				     .cfi_off = fde->off,
 				     .live = live,
+				     .id = entry_id(&g->sections[fde->section], fde),
 				     .where = "registered .eh_frame"};
 	return true;
 }

@@ -3,13 +3,18 @@
 #include "jit/sources.h"
 #include "arch/arch.h"
 #include "cleanup.h"
+#include "copies/record.h"
 #include "elf_make.h"
 #include "jit/common/source.h"
 #include "jit_case.h"
+#include "snapshot/snapshot.h"
+#include "walk/active.h"
 #include "walk_case.h"
 #include "test.h"
 
 #include <dwarf.h>
+#include <snapwalk/clock.h>
+#include <unistd.h>
 
 enum {
 	BIAS = 0x550000000000,
@@ -142,4 +147,99 @@ TEST(test_explained)
 			       ".eh_frame\njit: rule: CFA = rsp+24, ra = [CFA-8]\n"));
 	free(text);
 	fake_snapshot_destroy(snap);
+}
+
+/* ---- beside copies of events ------------------------------------------------------------------ */
+
+enum { ANOTHER = HEAP + 0x20000 };
+
+struct events {
+	struct sw_snapshot *snap;
+	struct sw_slots kept;
+	struct sw_copy copy;
+	uint64_t *descriptor; /* the snapshot's memory */
+};
+
+static uint64_t *range_words(struct sw_snapshot *snap, uint64_t avma)
+{
+	for (size_t i = 0; i < snap->n_ranges; i++)
+		if (snap->ranges[i].start_avma == avma)
+			return (uint64_t *) (uintptr_t) snap->ranges[i].data;
+	fail();
+	return NULL;
+}
+
+static struct events *events_create(void)
+{
+	struct events *e = calloc(1, sizeof(*e));
+	assert_non_null(e);
+	e->snap = process();
+	publish(e->snap, 32, 0);
+	const uint64_t *heap = range_words(e->snap, HEAP);
+	/* Another entry, for the same table. */
+	fake_snapshot_range(e->snap, ANOTHER, heap, 4 * sizeof(*heap));
+	(void) fake_snapshot_stack(e->snap, 1, JIT + 0x10, stack, SW_ARRAY_SIZE(stack));
+	fake_snapshot_finish(e->snap);
+	e->descriptor = range_words(e->snap, BIAS + DATA);
+	e->snap->threads[0].copy = &e->copy;
+	e->snap->priv->by_copies = true;
+	e->snap->priv->kept = &e->kept;
+	return e;
+}
+
+static void events_destroy(struct events *e)
+{
+	sw_slots_deinit(&e->kept);
+	fake_snapshot_destroy(e->snap);
+	free(e);
+}
+
+/* The trust of the frame that the table leads to, at an event at that time; -1: it leads nowhere. *ret_owned: the code is known. */
+static int at_event(struct events *e, int64_t time_ns, bool *ret_owned)
+{
+	static const struct sw_walk_options tables = {.mode = SW_WALK_TABLES};
+	struct sw_walks *walks;
+	e->copy.head.time_ns = (uint64_t) time_ns;
+	assert_true(sw_active_renew(&e->kept));
+	assert_int_equal(sw_walk_all(e->snap, &tables, &walks, NULL), 0);
+	const struct sw_walk *walk = &walks->walks[0];
+	*ret_owned = walk->frames[0].owner != 0;
+	int trust = walk->n_frames > 1 ? walk->frames[1].trust : -1;
+	sw_walks_destroy(walks);
+	return trust;
+}
+
+/* The time of an event now, so long after the last reading that there may be another one. */
+static int64_t now_ns(void)
+{
+	const int64_t until_ns = sw_clock_ns() + INT64_C(100000000);
+	while (sw_clock_ns() < until_ns)
+		(void) usleep(1000); /* or less, where a signal comes */
+	return sw_clock_ns();
+}
+
+/* A table counts that was there before the event and is there after it; what nobody has looked at since is a guess. */
+TEST(test_of_events)
+{
+	struct events *e = events_create();
+	bool owned;
+	assert_int_equal(at_event(e, now_ns(), &owned), -1); /* it may have come after the event */
+	assert_false(owned);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(at_event(e, now_ns(), &owned), SW_TRUST_JIT);
+		assert_true(owned);
+	}
+	assert_int_equal(at_event(e, now_ns() - 60 * INT64_C(1000000000), &owned), -1);
+	assert_false(owned);
+	e->descriptor[2] = ANOTHER;
+	assert_int_equal(at_event(e, now_ns(), &owned), -1);
+	assert_false(owned);
+	assert_int_equal(at_event(e, now_ns(), &owned), SW_TRUST_JIT);
+	assert_true(owned);
+	assert_int_equal(at_event(e, now_ns() + 60 * INT64_C(1000000000), &owned),
+			 SW_TRUST_FRAME_POINTER);
+	assert_false(owned);
+	e->descriptor[2] = 0;
+	assert_int_equal(at_event(e, now_ns(), &owned), -1);
+	events_destroy(e);
 }

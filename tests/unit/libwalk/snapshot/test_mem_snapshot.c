@@ -189,6 +189,35 @@ TEST(live)
 	fake_snapshot_destroy(f.snap);
 }
 
+enum { MADE = 0x40000, MADE_END = MADE + 0x1000 };
+
+/* Code that no file has is read from the running process, where that is wanted; what lies behind it is not. */
+TEST(live_code)
+{
+	uint64_t value;
+	struct fixture f = fixture_create();
+	(void) fake_snapshot_map(f.snap, MADE, MADE_END, "r-xp", "");
+	(void) fake_snapshot_map(f.snap, MADE_END, MADE_END + 0x1000, "rw-p", "");
+	fixture_finish(&f);
+	int fd = memfd_create("memory", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, MADE_END + 0x1000), 0);
+	assert_int_equal(pwrite(fd, &(uint64_t){0x99}, 8, MADE + 8), 8);
+	f.snap->priv->mem_fd = fd;
+	f.snap->live = true;
+	f.memory.no_live = true;
+	assert_false(word(&f, MADE + 8, &value));
+	f.memory.live_code = true;
+	assert_true(word(&f, MADE + 8, &value));
+	assert_int_equal(value, 0x99);
+	assert_int_equal(f.memory.live_reads, 1);
+	assert_true(word(&f, MADE_END - 8, &value));
+	assert_false(word(&f, MADE_END - 4, &value));
+	assert_false(word(&f, MADE_END, &value));
+	assert_false(word(&f, 0x10020, &value));
+	fake_snapshot_destroy(f.snap);
+}
+
 enum { PE = 0x10000, PE_TEXT = PE + 0x1000, PE_ANON = PE + 0x2000, PE_RDATA = PE + 0x3000 };
 
 /* A PE file of the pages "1", "2", "3": header, text, read-only data; anonymous code in between. */
