@@ -325,7 +325,6 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.capture = sw_jit_capture_all,
 	.attach = jit_attach,
 	.detach = jit_detach,
-	.lasts = true,
 	.repeats = true,
 	.step = jit_step,
 	.owns = jit_owns,
