@@ -23,7 +23,7 @@ struct sw_snapshot_memory {
 	const struct sw_snapshot *snap; /* borrowed */
 	const struct sw_thread *thread; /* borrowed; NULL: no stack is preferred */
 	size_t live_reads;
-	bool no_live;   /* never ask the running process */
+	bool no_live; /* never ask the running process */
 	bool live_code; /* but for code that no file has: what is there now, which is a mark on the frame */
 };
 

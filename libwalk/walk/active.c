@@ -126,7 +126,7 @@ static bool is_lasting(const struct sw_active *a)
 {
 	if (a->runtime != NULL)
 		return a->kept || !has_frames(a->runtime);
-	/* One that repeats has nothing of the copy, though its first walk alone makes it: that has no privileges. */
+	/* An unwinder that repeats has nothing of the copy, though its first walk alone makes it, without privileges. */
 	return a->unwinder->attach == NULL || a->unwinder->lasts || a->unwinder->repeats;
 }
 

@@ -46,9 +46,10 @@ struct sw_jit_entry {
 	struct sw_pe_function function;
 	uint64_t base_avma;
 	uint32_t cfa_offset;
-	bool live;         /* what says so was read after the target ran again */
-	bool by_code;      /* the instructions say so themselves */
-	uint64_t id;       /* what tells it from an entry that was published for the same code before or later */
+	bool live;    /* what says so was read after the target ran again */
+	bool by_code; /* the instructions say so themselves */
+	uint64_t
+		id; /* tells it from an entry that was published for the same code before or later */
 	const char *where; /* static words for explain(): "symfile"; may be NULL */
 };
 
