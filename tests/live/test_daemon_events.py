@@ -148,8 +148,7 @@ def programs(tap, daemon):
         before = daemon.workers()
         shell.stdin.write(b"\n")
         shell.stdin.flush()
-        wait_until(lambda: daemon.workers() and daemon.workers() != before
-                   and caps(daemon.workers()[0]) == 0, "another worker goes on")
+        wait_until(lambda: (now := daemon.workers()) and now != before and caps(now[0]) == 0, "another worker goes on")
         shell.stdin.write(b"\n")
         shell.stdin.flush()
         events, stacks, last, _ = joined(replies)
