@@ -24,7 +24,7 @@ bool sw_usage_fail(struct sw_usage *usage, const char *remedy, const char *fmt, 
 
 bool sw_usage_fail_nomem(struct sw_usage *usage)
 {
-	return sw_usage_fail(usage, sw_remedy("no_memory", SW_SAID_OF_FILE), "there is no memory");
+	return sw_usage_fail(usage, sw_remedy("no_memory", SW_SAID_OF_FILE), "not enough memory");
 }
 
 static bool is_digit(char c)

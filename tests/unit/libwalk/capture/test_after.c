@@ -91,7 +91,8 @@ static int setup(void **state)
 	assert_int_equal(sw_context_create(&f->ctx, NULL), 0);
 	assert_int_equal(sw_target_open(f->child, &f->target, NULL), 0);
 	f->take = (struct sw_take){.target = f->target,
-				   .options = {.max_stop_ms = 100,
+				   .options = {.stop = SW_STOP_ALWAYS,
+					       .max_stop_ms = 100,
 					       .max_threads = 64,
 					       .stack_bytes = 64 << 10,
 					       .total_bytes = 1 << 20},
