@@ -114,9 +114,9 @@ static void serve(int fd, const struct sw_owner_files_user *user, uint8_t *space
 	sw_owner_become(user->uid, user->gid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || sw_caps_keep(0, &err) < 0)
 		return;
-#ifndef __SANITIZE_ADDRESS__
 	said_fd = fd;
 	sw_seccomp_trap(say_trapped);
+#ifndef __SANITIZE_ADDRESS__
 	if (sw_seccomp_parser(SW_SECCOMP_TRAPS, &err) < 0)
 		return;
 #endif
