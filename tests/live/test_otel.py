@@ -83,7 +83,10 @@ def profiles(tap):
 def sleeps(pid):
     """How often a command has slept since it loaded what it samples by; 0: it has not."""
     fds = f"/proc/{pid}/fd"
-    if not any("bpf" in os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)):
+    try:
+        if not any("bpf" in os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)):
+            return 0
+    except FileNotFoundError:  # it has closed one meanwhile
         return 0
     return int(status_field(pid, pid, "voluntary_ctxt_switches"))
 
