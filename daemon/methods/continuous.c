@@ -142,11 +142,9 @@ static uint32_t word_take(struct sw_continuous *c, struct sw_rule *rule, const c
 			  uint32_t max)
 {
 	pid_t pids[TARGETS_MAX];
-	char kind[16];
-	size_t n_pids = 0, length = strcspn(word, ":");
+	size_t n_pids = 0;
 	uint32_t n = 0;
-	(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, word); /* fits: parsed */
-	if (sw_target_select(kind, word + length + 1, TARGETS_MAX, pids, &n_pids, NULL) < 0)
+	if (sw_target_select_word(word, TARGETS_MAX, pids, &n_pids, NULL) < 0)
 		return 0; /* none is there now */
 	for (size_t i = 0; i < n_pids && n < max; i++) {
 		struct sw_profiled *profiled = profiled_of(c, rule, pids[i]);

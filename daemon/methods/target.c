@@ -141,13 +141,9 @@ static int pull_select(const struct sw_rule *pull, pid_t *ret_pids, size_t *ret_
 	*ret_n = 0;
 	for (char **word = pull->targets; *word != NULL; word++) {
 		pid_t pids[PULL_PIDS_MAX];
-		char kind[16];
 		size_t n_pids = 0;
-		size_t length = strcspn(*word, ":");
-		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
 		/* A word that names none, or is not clear: the others may name some. */
-		int r = sw_target_select(kind, *word + length + 1, PULL_PIDS_MAX, pids, &n_pids,
-					 err);
+		int r = sw_target_select_word(*word, PULL_PIDS_MAX, pids, &n_pids, err);
 		if (r == 0)
 			r = pids_add(ret_pids, ret_n, pids, n_pids, err);
 		if (r == -SW_E_LIMIT)
@@ -325,4 +321,13 @@ int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret
 		return 0;
 	}
 	return sw_fail(err, SW_E_INVALID, "%s: not a kind of target", kind);
+}
+
+int sw_target_select_word(const char *word, size_t max, pid_t *ret_pids, size_t *ret_n,
+			  struct sw_error *err)
+{
+	char kind[16];
+	const size_t length = strcspn(word, ":");
+	(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, word); /* fits: parsed */
+	return sw_target_select(kind, word + length + 1, max, ret_pids, ret_n, err);
 }

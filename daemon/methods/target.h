@@ -38,5 +38,8 @@ bool sw_target_exe_allowed(const struct sw_rule *rule, const struct sw_found *fo
  * 0; -SW_E_INVALID, -SW_E_NOT_FOUND, or an error of sw_select_processes(). */
 int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret_pids,
 		     size_t *ret_n, struct sw_error *err);
+/* The same by a word of Target= that has no labels, KIND:VALUE. */
+int sw_target_select_word(const char *word, size_t max, pid_t *ret_pids, size_t *ret_n,
+			  struct sw_error *err);
 
 #endif

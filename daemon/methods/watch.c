@@ -337,12 +337,9 @@ static void look_for(struct sw_watcher *watcher, struct sw_rule *rule)
 {
 	for (char **word = rule->targets; *word != NULL; word++) {
 		pid_t pids[TARGETS_MAX];
-		char kind[16];
-		size_t n_pids = 0, length = strcspn(*word, ":");
+		size_t n_pids = 0;
 		struct sw_error err = {0};
-		(void) snprintf(kind, sizeof(kind), "%.*s", (int) length, *word); /* fits: parsed */
-		int r = sw_target_select(kind, *word + length + 1, TARGETS_MAX, pids, &n_pids,
-					 &err);
+		int r = sw_target_select_word(*word, TARGETS_MAX, pids, &n_pids, &err);
 		if (r < 0 && r != -SW_E_NOT_FOUND && !rule->said_select) {
 			say(watcher, rule, SW_LOG_WARNING, "Target=%s: %s", *word, err.message);
 			rule->said_select = true;

@@ -13,8 +13,8 @@ enum { BEYOND = 1 << 23 /* above each process id */, TEXT = 64 << 10, WAIT_US = 
 /* The answer to a look: so many processes that are not there, or that it cannot be made. */
 static size_t n_found;
 
-int sw_target_select(const char *kind, const char *value, size_t max, pid_t *ret_pids,
-		     size_t *ret_n, struct sw_error *err)
+int sw_target_select_word(const char *word, size_t max, pid_t *ret_pids, size_t *ret_n,
+			  struct sw_error *err)
 {
 	for (*ret_n = 0; *ret_n < n_found && *ret_n < max; ++*ret_n)
 		ret_pids[*ret_n] = BEYOND + (pid_t) *ret_n;
