@@ -188,7 +188,7 @@ class Bench:
         return said
 
     def perf_lost(self, work, name, text, events):
-        """A row of perf. Its own output does not tell that it had no room for events."""
+        """A row of perf. perf's own output does not say that it had no room for events."""
         said = subprocess.run(["perf", "report", "--stats", "-i", self.scratch], capture_output=True, text=True).stdout
         counts = dict(line.split("events:")[0:2] for line in said.splitlines() if "events:" in line)
         samples = next((int(n.split()[0]) for kind, n in counts.items() if kind.split() == ["SAMPLE"]), 0)

@@ -4,7 +4,7 @@
 
 #include "runtimes/hotspot/structures/hotspot.h"
 
-/* The pool of java.util.concurrent that the thread is a worker of. False: it is none, or objects moved while all threads were
+/* The pool of java.util.concurrent that the thread is a worker of. False: the thread is no worker, or objects moved while all threads were
  * looked at, which is done once; *ret is as it was. */
 bool sw_hotspot_pool_read(struct sw_hotspot *h, const struct sw_thread *thread,
 			  struct sw_worker_pool *ret);

@@ -428,7 +428,7 @@ static void registers_touch(struct touching *t, const struct sw_thread *thread)
 	for (uint8_t i = 0; i < SW_ARCH_RA; i++) {
 		if (!sw_regs_get(&thread->regs, i, &value))
 			continue;
-		(void) stack_word(t, value, &value, sizeof(value)); /* or it is none of the stack */
+		(void) stack_word(t, value, &value, sizeof(value)); /* or the word is elsewhere */
 		range = range_at(t, value);
 		if (range != NULL && range->made)
 			code_touch(t, value, false, true);
