@@ -93,8 +93,11 @@ def driver(out, *words):
 def drive(*words, command, **run):
     """(lines that drive_roles has written, the finished command)"""
     with tempfile.NamedTemporaryFile(mode="r", prefix="snapwalk-roles-") as out:
-        done = subprocess.run([*driver(out.name, *words), *map(str, command)],
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **run)
+        try:
+            done = subprocess.run([*driver(out.name, *words), *map(str, command)],
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, **run)
+        except subprocess.TimeoutExpired as late:  # the call that did not end is the one after the last line
+            raise AssertionError(f"{command} at {words}: no end after 120 s; {out.read()}") from late
         return out.read().splitlines(), done
 
 

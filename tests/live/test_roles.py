@@ -243,7 +243,11 @@ def command_of(words):
 def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
     run = command_of(words)
     what = " ".join(words[:1] + [word for word in words[1:2] if str(word).startswith("--")])
-    found, done = entered(run(), **more)
+    for _ in range(TRIES):  # a command that another process's lock keeps from a probe lacks some
+        found, done = entered(run(), **more)
+        if done.returncode in (0, 3):
+            break
+        print(f"# {what}: {done.stderr}", flush=True)
     roles = sorted((process.name, *table.role_of(process)) for process in found)
     if not tap.equal((roles, done.returncode in (0, 3)), (sorted(wanted), True),
                      f"{what}: its processes have the filters of their roles"):
@@ -256,7 +260,7 @@ def of_command(tap, table, pid, here, words, wanted, reads_some, **more):
         made = [call for call in calls.permitted if call[0] in FILES and with_files]
         for n, some in enumerate(rounds_of(calls, zlib.crc32(what.encode()) + number)):
             before = [*read, *made] if n == 0 else []
-            for _ in range(TRIES):  # a command that another process's lock keeps from a probe has no such process
+            for _ in range(TRIES):
                 lines, done = drive("at", place, *(word for _, word, _ in [*before, *some]), command=run(), **more)
                 lines = [line for line in lines if line.startswith("call")]
                 if lines:

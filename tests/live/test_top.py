@@ -86,11 +86,11 @@ class Top:
     def until(self, condition, what):
         """Reads until a view is as wanted; true when it came."""
         end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
+        while time.monotonic() < end and self.process.poll() is None:
             if self.lines and condition(self):
                 return True
             self.read(0.1)
-        print(f"# {what} did not come; the last view:")
+        print(f"# {what} did not come; status {self.process.poll()}, {self.data}; the last view:")
         for line in self.lines:
             print(f"# {line}")
         return False
@@ -199,7 +199,8 @@ def ends(tap):
         for number, wanted in ((signal.SIGINT, 0), (signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGQUIT, 0),
                                (signal.SIGSEGV, 256 - signal.SIGSEGV), (signal.SIGABRT, 256 - signal.SIGABRT)):
             with Top(target.pid, "--interval", 100) as top:
-                top.until(is_raw, "a view")
+                if not tap.check(top.until(is_raw, "a view"), f"{number.name}: a view before it"):
+                    continue
                 os.kill(top.pid, number)
                 status = top.ended()
                 tap.check(status == wanted and top.restored(), f"{number.name}: the terminal is as before",
