@@ -60,6 +60,7 @@ static long wanted = -1;             /* and its number among those */
 static char **calls;
 static int n_calls;
 static volatile pid_t command;
+static int result = 2; /* of the command */
 
 static void fail(const char *what)
 {
@@ -184,6 +185,23 @@ static void call_parse(char *text, uint64_t at, uint8_t *bytes, uint64_t numbers
 	}
 }
 
+static void on_wait(pid_t tid, int status);
+
+/* Waits for one of them, and lets the others go on meanwhile: the call that it is in may wait for them. */
+static int wait_for(pid_t tid)
+{
+	for (;;) {
+		int status;
+		pid_t found = waitpid(-1, &status, __WALL);
+		if (found == tid)
+			return status;
+		if (found >= 0)
+			on_wait(found, status);
+		else if (errno != EINTR)
+			fail("waitpid");
+	}
+}
+
 /* A process that handles the signal of a trapped call makes calls of its own until it ends. */
 static int trapped_end(pid_t tid)
 {
@@ -191,8 +209,7 @@ static int trapped_end(pid_t tid)
 	do {
 		if (ptrace(PTRACE_CONT, tid, 0, number) < 0)
 			fail("PTRACE_CONT");
-		if (waitpid(tid, &status, __WALL) != tid)
-			fail("waitpid");
+		status = wait_for(tid);
 		number = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
 	} while (WIFSTOPPED(status));
 	return status;
@@ -201,11 +218,9 @@ static int trapped_end(pid_t tid)
 /* False: it has died. */
 static bool step(pid_t tid, long number)
 {
-	int status;
 	if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
 		fail("PTRACE_SYSCALL");
-	if (waitpid(tid, &status, __WALL) != tid)
-		fail("waitpid");
+	int status = wait_for(tid);
 	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGSYS)
 		status = trapped_end(tid);
 	if (WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80))
@@ -308,30 +323,32 @@ static int on_stop(struct task *task, int status, bool *ret_lives)
 	return number;
 }
 
-static int run(void)
+static void on_wait(pid_t tid, int status)
 {
-	int result = 2;
+	struct task *task = task_of(tid);
+	bool lives = true;
+	if (!WIFSTOPPED(status)) {
+		task->tid = 0;
+		if (tid == command)
+			result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+		return;
+	}
+	int number = on_stop(task, status, &lives);
+	if (lives) /* or it was killed meanwhile */
+		(void) ptrace(task->enters ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, number);
+	else
+		task->tid = 0;
+}
+
+static void run(void)
+{
 	for (;;) {
 		int status;
-		bool lives = true;
 		pid_t tid = waitpid(-1, &status, __WALL);
-		if (tid < 0 && errno == EINTR)
-			continue;
-		if (tid < 0)
-			return result; /* all have ended */
-		struct task *task = task_of(tid);
-		if (!WIFSTOPPED(status)) {
-			task->tid = 0;
-			if (tid == command)
-				result = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-							     : WEXITSTATUS(status);
-			continue;
-		}
-		int number = on_stop(task, status, &lives);
-		if (lives) /* or it was killed meanwhile */
-			(void) ptrace(task->enters ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, number);
-		else
-			task->tid = 0;
+		if (tid >= 0)
+			on_wait(tid, status);
+		else if (errno != EINTR)
+			return; /* all have ended */
 	}
 }
 
@@ -406,7 +423,7 @@ int main(int argc, char **argv)
 	if (out == NULL)
 		fail(argv[1]);
 	start(argv + words);
-	int result = run();
+	run();
 	if (fclose(out) != 0)
 		fail(argv[1]);
 	return result;
