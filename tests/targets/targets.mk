@@ -235,7 +235,7 @@ $(addprefix $(T)/compared_i386_clang++_,$(COMPARED32_CLANGXX)): $(T)/compared_i3
 $(T)/compared_i386_gcc_stripped $(T)/compared_i386_g++_stripped: $(T)/compared_i386_%_stripped: $(T)/compared_i386_%_O2
 	strip -o $@ $<
 
-# Those that the gate looks at, at known instants: test_known_instants.py.
+# Builds that the gate looks at, at known instants: test_known_instants.py.
 COMPARED_KNOWN := $(addprefix $(T)/compared_,gcc_O2 clang_O2 musl_O2 g++_O2 $(if $(M32),i386_gcc_O2))
 
 # Blocked programs for i386: test_i386.py.
