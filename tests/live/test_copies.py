@@ -251,8 +251,9 @@ def published(frames):
         return "wrong"
     if marked or "worker_run" not in names:
         return "marked"
-    whole = levels == list(range(len(levels))) and (names[-1] != "leaf" or len(levels) == made[0][2])
-    return "right" if whole or None in names else "wrong"
+    unnamed = names.count("")  # published since the look before the sample
+    whole = levels == list(range(len(levels))) or unnamed
+    return "right" if whole and (names[-1] != "leaf" or not made or len(levels) + unnamed == made[0][2]) else "wrong"
 
 
 def made(tap):
@@ -261,6 +262,10 @@ def made(tap):
     if refused := iterator_refused():
         tap.skip("code that is published", refused, "Linux 6.1, root")
         return
+    said = ["worker_run", "s 3 0 3", "s 3 1 3"]
+    for names, wanted in (([*said, "s 3 2 3", "leaf"], "right"), ([*said, None, "leaf"], "right"), ([*said, "leaf"], "wrong"),
+                          ([*said, "s 4 2 3", "leaf"], "wrong"), ([*said[1:], "leaf"], "marked")):
+        tap.equal(published([{"function": name} for name in names]), wanted, f"the judge of {names}")
     for name, runs, whole in (("code made anew each second", 10000000, True), ("code made anew all the time", 1000, False)):
         found = dict.fromkeys(("right", "marked", "wrong"), 0)
         with Target("jit_stress", 0, 15, runs) as target:
