@@ -97,10 +97,10 @@ def test_locale(tap):
         with Target("größe", "2", path=program) as target:
             for mark, word, *words in (("·", b"|", "dump", target.pid), ("·", b"|", "sample", target.pid, "-d", "1"),
                                        ("größe", b"gr??e", "top", target.pid, "--count", "1")):
-                status, said = on_terminal("C.UTF-8", *words)
-                tap.check(status == 0 and mark in said.decode(), f"{words[0]}, UTF-8: as it is", said)
+                status, said = on_terminal("C.UTF-8", *words)  # 3: a sample is lost, on a machine that has much to do
+                tap.check(status in (0, 3) and mark in said.decode(), f"{words[0]}, UTF-8: as it is", said)
                 status, said = on_terminal("C", *words)
-                tap.check(status == 0 and word in said and said.isascii(), f"{words[0]}, locale C: ASCII", said)
+                tap.check(status in (0, 3) and word in said and said.isascii(), f"{words[0]}, locale C: ASCII", said)
             result = snapwalk(target.pid, env=dict(os.environ, LC_ALL="C"), encoding="utf-8")
             tap.check("·" in result.stdout, "a pipe, locale C: UTF-8", result.stdout)
 
