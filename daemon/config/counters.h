@@ -2,7 +2,7 @@
 #ifndef SW_DAEMON_CONFIG_COUNTERS_H
 #define SW_DAEMON_CONFIG_COUNTERS_H
 
-#include <stdint.h>
+#include "config/histogram.h"
 
 /* Monotonic, for Status and metrics. SW_COUNTER(field and wire name) */
 #define SW_COUNTERS(SW_COUNTER)                \
@@ -37,6 +37,8 @@ struct sw_counters {
 #define SW_COUNTER(name) uint64_t name;
 	SW_COUNTERS(SW_COUNTER)
 #undef SW_COUNTER
+	/* Captures: for how long they stopped threads (0: none), and took from the call to the dump. */
+	struct sw_histogram stop_us, capture_us;
 };
 
 #endif

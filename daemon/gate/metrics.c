@@ -83,6 +83,8 @@ static const char *help_of(const char *key, size_t length)
 		{"events_fired_total", "Events for which rules with OnEvent acted."},
 		{"stopped_us_total", "Time for which processes were stopped."},
 		{"capture_us_total", "Time that captures took, from the call to the dump."},
+		{"stop_us", "How long a capture stopped threads; 0: it stopped none."},
+		{"capture_us", "How long a capture took, from the call to the dump."},
 		{"threads_total", "Threads in dumps."},
 		{"dump_bytes_total", "Bytes of dumps, as JSON."},
 		{"store_failed_total", "Dumps that could not be stored."},
@@ -109,16 +111,17 @@ static bool sample_init(struct sample *ret, const char *key, int64_t value)
 		return false;
 	char stem[COUNTER_NAME_MAX + 1];
 	(void) snprintf(stem, sizeof(stem), "%.*s", (int) length, bare);
-	ret->help = help_of(bare, length);
 	const char *part = "";
 	for (size_t i = 0; i < SW_ARRAY_SIZE(parts) && part[0] == '\0'; i++)
 		if (sw_ends_with(stem, parts[i]))
 			part = parts[i];
+	bool total = strcmp(part, "_total") == 0;
+	ret->help = help_of(stem, total ? length : length - strlen(part));
 	stem[length - strlen(part)] = '\0';
 	bool micros = sw_ends_with(stem, "_us");
 	if (micros)
 		stem[strlen(stem) - strlen("_us")] = '\0';
-	bool histogram = part[0] != '\0' && strcmp(part, "_total") != 0;
+	bool histogram = part[0] != '\0' && !total;
 	ret->micros = micros && strcmp(part, "_bucket") != 0 && strcmp(part, "_count") != 0;
 	ret->type = histogram ? "summary" : "counter";
 	const char *unit = micros ? "_seconds" : "";

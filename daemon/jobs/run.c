@@ -204,6 +204,8 @@ static void account(struct sw_job *job, const struct sw_dump *dump)
 		n->captures_total++;
 		n->captures_incomplete_total += !dump->complete;
 		n->threads_total += (uint64_t) dump->n_threads;
+		sw_histogram_add(&n->stop_us, (uint64_t) dump->stopped_us);
+		sw_histogram_add(&n->capture_us, (uint64_t) dump->total_us);
 	}
 	n->capture_us_total += (uint64_t) dump->total_us;
 	n->dump_bytes_total += dump->size;

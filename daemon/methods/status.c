@@ -9,12 +9,33 @@
 #include <snapwalk/clock.h>
 #include <unistd.h>
 
+/* name: ends with "_us". */
+static void histogram_add(struct json_object *counters, const char *name,
+			  const struct sw_histogram *histogram)
+{
+	char key[64];
+	for (int i = 0; i < SW_HISTOGRAM_BUCKETS; i++) {
+		(void) snprintf(key, sizeof(key), "%s_bucket{le=\"%s\"}", name,
+				sw_histogram_bounds[i]);
+		sw_object_add(counters, key,
+			      json_object_new_int64((int64_t) histogram->buckets[i]));
+	}
+	(void) snprintf(key, sizeof(key), "%s_sum", name);
+	sw_object_add(counters, key, json_object_new_int64((int64_t) histogram->sum_us));
+	(void) snprintf(key, sizeof(key), "%s_count", name);
+	sw_object_add(counters, key,
+		      json_object_new_int64(
+			      (int64_t) histogram->buckets[SW_HISTOGRAM_BUCKETS - 1]));
+}
+
 static struct json_object *counters_json(const struct sw_counters *n)
 {
 	struct json_object *counters = json_object_new_object();
 #define SW_COUNTER(name) sw_object_add(counters, #name, json_object_new_int64((int64_t) n->name));
 	SW_COUNTERS(SW_COUNTER)
 #undef SW_COUNTER
+	histogram_add(counters, "stop_us", &n->stop_us);
+	histogram_add(counters, "capture_us", &n->capture_us);
 	return counters;
 }
 

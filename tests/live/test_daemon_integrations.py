@@ -6,7 +6,9 @@ real Monit, and OnDump= on the way out.
 """
 import contextlib
 import json
+import math
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -172,6 +174,11 @@ def gate_http(tap):
             # Too much may be cut off before it is all sent.
             tap.check(got == wanted or wanted == 413 and got is None, f"{what}: {wanted}", got)
         after = gate.get("/metrics")[2]
+        bounds = [float(bound) for bound in re.findall(r'snapwalk_stop_seconds_bucket{le="(.*?)"}', after)]
+        counts = [int(n) for n in re.findall(r"snapwalk_(?:stop|capture)_seconds_(?:bucket{.*?}|count) (\d+)", after)]
+        tap.check(bounds == sorted(bounds) and bounds[-1] == math.inf and len(counts) == 2 * (len(bounds) + 1) and
+                  counts == sorted(counts[:len(bounds) + 1]) + sorted(counts[len(bounds) + 1:]) and counts[-1] == counts[-2] > 0,
+                  "/metrics: how long captures stopped threads, and took", (bounds, counts))
         tap.check('result="captured"} 2' in after, "/metrics counts captures",
                   [line for line in after.splitlines() if "result" in line])
         daemon.stop()

@@ -91,6 +91,8 @@ TEST(test_counters)
 	       "call.\n"
 	       "# TYPE snapwalk_coalesced_total counter\n"
 	       "snapwalk_coalesced_total 3\n"
+	       "# HELP snapwalk_stop_seconds How long a capture stopped threads; 0: it stopped "
+	       "none.\n"
 	       "# TYPE snapwalk_stop_seconds summary\n"
 	       "snapwalk_stop_seconds_sum 1.250007\n"
 	       "snapwalk_stop_seconds_count 8\n"
@@ -105,6 +107,8 @@ TEST(test_histogram)
 	expect("{\"counters\":{\"stop_us_sum\":2500,\"stop_us_bucket{le=\\\"0.001\\\"}\":1,"
 	       "\"stop_us_bucket{le=\\\"+Inf\\\"}\":2,\"stop_us_count\":2}}",
 	       "snapwalk_up 1\n"
+	       "# HELP snapwalk_stop_seconds How long a capture stopped threads; 0: it stopped "
+	       "none.\n"
 	       "# TYPE snapwalk_stop_seconds histogram\n"
 	       "snapwalk_stop_seconds_sum 0.002500\n"
 	       "snapwalk_stop_seconds_bucket{le=\"0.001\"} 1\n"
