@@ -79,7 +79,8 @@ const struct sw_profile_process *sw_profile_process_of(const struct sw_profile *
 
 uint64_t sw_profile_period_ns(const struct sw_profile *p)
 {
-	if (p->info.duration_ns > 0 && p->info.n_samples > 0)
+	bool on_cpu = p->info.mode != NULL && strcmp(p->info.mode, "cpu") == 0;
+	if (!on_cpu && p->info.duration_ns > 0 && p->info.n_samples > 0)
 		return (uint64_t) p->info.duration_ns / p->info.n_samples;
 	if (p->count > 0 && p->ns > 0)
 		return p->ns / p->count;

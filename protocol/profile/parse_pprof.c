@@ -722,7 +722,9 @@ static void times_read(struct parser *p)
 	info->begin_ns = p->begin_ns <= INT64_MAX ? (int64_t) p->begin_ns : 0;
 	info->duration_ns = p->duration_ns <= INT64_MAX ? (int64_t) p->duration_ns : 0;
 	if (period > 0 && period <= INT64_MAX) {
-		info->n_samples = (uint64_t) info->duration_ns / period;
+		/* A clock of CPU time has as many turns as the program has used of it. */
+		if (strcmp(info->mode, "cpu") != 0)
+			info->n_samples = (uint64_t) info->duration_ns / period;
 		uint64_t rate = (UINT64_C(1000000000) + period / 2) / period;
 		info->rate_hz = rate <= INT32_MAX ? (uint32_t) rate : 0;
 	}

@@ -232,6 +232,34 @@ TEST(test_delay)
 	sw_profile_destroy(p);
 }
 
+/* A program that used 40 ms of a CPU in 30 seconds has four samples each 10 ms, not 3,000. */
+TEST(test_cpu_time)
+{
+	struct made m;
+	struct sw_profile *p = NULL;
+	struct sw_profile_left_out left;
+	begin(&m);
+	sample(&m, NULL, 0, 4, 40);
+	sw_proto_int(&m.message, VALUE_TYPE_TYPE, string(&m, "cpu"));
+	sw_proto_int(&m.message, VALUE_TYPE_UNIT, string(&m, "nanoseconds"));
+	sw_proto_message(&m.file, PROFILE_PERIOD_TYPE, &m.message);
+	sw_proto_int(&m.file, PROFILE_PERIOD, 10000000);
+	sw_proto_int(&m.file, PROFILE_DURATION_NANOS, UINT64_C(30000000000));
+	assert_int_equal(parse(&m, &p, &left, NULL), 0);
+	const struct sw_profile_info *found = sw_profile_get_info(p);
+	assert_int_equal(found->n_samples, 4);
+	assert_int_equal(found->n_wanted, 4);
+	assert_int_equal(found->rate_hz, 100);
+	size_t size;
+	char *again = write_as(p, SW_PROFILE_PPROF, &size);
+	sw_profile_destroy(p);
+	p = parsed(again, size);
+	assert_int_equal(sw_profile_get_info(p)->n_samples, 4);
+	assert_int_equal(sw_profile_get_info(p)->rate_hz, 100);
+	sw_profile_destroy(p);
+	free(again);
+}
+
 TEST(test_left_out)
 {
 	struct made m;
