@@ -204,6 +204,18 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Who may see a dump is decided by the index. Root may have put the file of another dump in the place of this one. */
+static int check_file(const char *id, const char *file, size_t size, struct sw_error *err)
+{
+	sw_cleanup(sw_store_head_deinit) struct sw_store_head head = {0};
+	int rc = sw_store_head_parse(file, size, &head, err);
+	if (rc == 0 && strcmp(head.entry.id, id) != 0)
+		rc = sw_fail(err, SW_E_FORMAT,
+			     "the file of dump %s was replaced: it has dump %s in it", id,
+			     head.entry.id);
+	return rc;
+}
+
 int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t *ret_size,
 		 struct sw_error *err)
 {
@@ -234,7 +246,9 @@ int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t
 	size_t size = (size_t) st.st_size, n = sw_pread(fd, file, size, 0);
 	if (n < size && errno != 0)
 		return sw_fail_errno(err, SW_E_IO, "%s/%s", store->path, name);
-	return sw_store_decode(file, n, store->dump_bytes_max, ret_json, ret_size, err);
+	int rc = check_file(id, file, n, err);
+	return rc < 0 ? rc
+		      : sw_store_decode(file, n, store->dump_bytes_max, ret_json, ret_size, err);
 }
 
 int sw_store_remove(struct sw_store *store, const char *id, struct sw_error *err)

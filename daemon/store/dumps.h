@@ -42,7 +42,8 @@ void sw_store_reconfigure(struct sw_store *store, const struct sw_config *config
  * half written. -SW_E_IO, -SW_E_LIMIT (larger than MaxUse), -SW_E_NOMEM. */
 int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, const char *json,
 		 size_t size, struct sw_error *err);
-/* The dump's JSON, malloc'ed. -SW_E_NOT_FOUND, -SW_E_IO, -SW_E_FORMAT (damaged), -SW_E_LIMIT. */
+/* The dump's JSON, malloc'ed. -SW_E_NOT_FOUND, -SW_E_IO, -SW_E_FORMAT (damaged, or the file is that of
+ * another dump), -SW_E_LIMIT. */
 int sw_store_get(struct sw_store *store, const char *id, char **ret_json, size_t *ret_size,
 		 struct sw_error *err);
 /* Remove a dump; the caller has checked the permission: policy/authorize.h. -SW_E_NOT_FOUND,

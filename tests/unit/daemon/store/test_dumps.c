@@ -98,6 +98,28 @@ TEST(keep_and_read)
 	store_case_remove(&f);
 }
 
+/* Those who may see the dump that was there may not see the one that is there now. */
+TEST(replaced)
+{
+	struct store_case f = store_case_make();
+	struct sw_error err = {0};
+	char from[128], to[128];
+	size_t size = 7;
+	char *json = NULL;
+	struct sw_store *store = store_case_open(&f);
+	store_case_put(store, "a", f.now_ns, 5000);
+	store_case_put(store, "b", f.now_ns, 5000);
+	snprintf(from, sizeof(from), "%s/b.json.zst", f.dir);
+	snprintf(to, sizeof(to), "%s/a.json.zst", f.dir);
+	assert_int_equal(rename(from, to), 0);
+	assert_int_equal(sw_store_get(store, "a", &json, &size, &err), -SW_E_FORMAT);
+	assert_string_equal(err.message, "the file of dump a was replaced: it has dump b in it");
+	assert_null(json);
+	assert_int_equal(size, 7);
+	sw_store_close(store);
+	store_case_remove(&f);
+}
+
 /* Any zstd reads it: the head is a frame to step over. */
 TEST(others_can_read)
 {
