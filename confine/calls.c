@@ -103,6 +103,7 @@ static const uint32_t capture_calls[] = {
 	SYS_faccessat2,
 	SYS_statfs,
 	SYS_fstatfs,
+	SYS_getxattr, /* libwalk/process/credentials.c */
 	SYS_close_range,
 	SYS_memfd_create,
 	SYS_capset,

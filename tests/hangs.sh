@@ -84,6 +84,7 @@ libwalk/events/uprobes.c	proc	open sw_own_fd_open_to_read
 libwalk/copies/copies.c		proc	stat
 libwalk/iterate/pins.c		proc	fstatat open
 libwalk/iterate/refusal.c	proc	access open
+libwalk/process/credentials.c	known	getxattr
 libwalk/process/expendable.c	known	open
 libwalk/process/files.c		known	open openat readlinkat statx
 libwalk/process/filesystems.c	known	fstatat open openat stat statx

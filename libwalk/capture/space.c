@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
+#include "process/credentials.h"
 #include "process/guarded.h"
 #include "process/proc.h"
 #include "snapshot/live.h"
@@ -20,6 +21,7 @@
 
 enum {
 	POOL_MIN_BYTES = 1 << 20,
+	STATUS_BYTES = 16 << 10,
 	HUGE_MIN_BYTES = 2 << 20, /* used of the pool, from where on it is made of larger pages */
 };
 
@@ -142,10 +144,30 @@ static void of_threads(struct sw_capture *capture, const struct sw_way *way)
 		space->context = *way;
 }
 
+/* The arena outlives whoever opens files. NULL: they are not known. */
+static const struct sw_credentials *owner_of(struct sw_capture_space *space)
+{
+	char status[STATUS_BYTES];
+	if (space->owner != NULL)
+		return space->owner;
+	struct sw_credentials *owner = sw_arena_alloc(&space->snap->priv->arena, sizeof(*owner));
+	if (owner != NULL &&
+	    sw_proc_read_small(space->proc_fd, "status", status, sizeof(status)) > 0 &&
+	    sw_credentials_parse(status, owner))
+		space->owner = owner;
+	return space->owner;
+}
+
 static int open_in_root(struct sw_capture *capture, const char *path, struct stat *st)
 {
 	struct sw_pages *pages = &capture->snap->priv->pages;
-	return sw_guarded_open(pages, SW_ROOT_TARGETS, path, O_NOFOLLOW, SW_GUARDED_COPY, st);
+	const struct sw_credentials *owner = owner_of(capture->arg);
+	if (owner == NULL) {
+		errno = EACCES;
+		return -1;
+	}
+	return sw_guarded_open_as(pages, SW_ROOT_TARGETS, path, O_NOFOLLOW, SW_GUARDED_COPY, owner,
+				  st);
 }
 
 static ssize_t proc_read(struct sw_capture *capture, const char *name, char *buffer, size_t bytes)

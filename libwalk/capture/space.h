@@ -69,6 +69,7 @@ struct sw_capture_space {
 	struct sw_expendable *reader;        /* borrowed: copies; NULL: it cannot be had */
 	struct sw_returns *returns;          /* the snapshot's arena's; NULL: none are replaced */
 	int proc_fd;                         /* borrowed: /proc/PID */
+	const struct sw_credentials *owner;  /* the snapshot's arena's; NULL: not asked for yet */
 	struct sw_hook hooks[SW_TABLES_MAX]; /* of those that the process has */
 	size_t n_hooks;
 	struct sw_capture capture; /* what they get, but for what is their own */

@@ -55,6 +55,46 @@ int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st)
 	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
 }
 
+/* ---- step by step ------------------------------------------------------------------------------- */
+
+struct steps {
+	struct sw_pages *pages;              /* NULL: a server may be asked */
+	const struct sw_credentials *reader; /* NULL: we */
+};
+
+/* EXDEV: a server answers for the file, or nobody is known to. */
+static bool is_local(struct sw_pages *pages, int fd)
+{
+	if (sw_pages_fd_kind(pages, fd) == SW_FS_LOCAL)
+		return true;
+	errno = EXDEV;
+	return false;
+}
+
+/* Who answers comes first: the other question is put to the file system. */
+static bool step_permit(void *arg, int fd)
+{
+	const struct steps *steps = arg;
+	return (steps->pages == NULL || is_local(steps->pages, fd)) &&
+	       (steps->reader == NULL || sw_credentials_permit(steps->reader, fd));
+}
+
+static int path_open_stepwise(int root_fd, const char *path, int flags, struct sw_pages *pages,
+			      const struct sw_credentials *reader)
+{
+	struct steps steps = {.pages = pages, .reader = reader};
+	return sw_in_root_open_where(root_fd, path, flags | O_PATH | O_CLOEXEC, step_permit,
+				     &steps);
+}
+
+static int open_stepwise(int root_fd, const char *path, int flags, struct sw_pages *pages,
+			 const struct sw_credentials *reader, struct stat *st)
+{
+	sw_cleanup(sw_close_p) int path_fd =
+		root_fd >= 0 ? path_open_stepwise(root_fd, path, flags, pages, reader) : -1;
+	return path_fd >= 0 ? reopen_regular(path_fd, st) : -1;
+}
+
 bool sw_guarded_copy(int from_fd, int to_fd, struct stat *st)
 {
 	uint8_t buffer[PIECE_BYTES];
@@ -83,6 +123,7 @@ struct open_job {
 	const char *path;
 	int flags;
 	enum sw_guarded what;
+	const struct sw_credentials *reader; /* NULL: we */
 	struct stat st;
 	int fd, error; /* fd: of its own table */
 };
@@ -106,7 +147,10 @@ static int copy_make(int fd, struct stat *st)
 static int job_open(struct open_job *job)
 {
 	sw_cleanup(sw_close_p) int root_fd = root_open(job->pages, job->root);
-	sw_cleanup(sw_close_p) int fd = sw_unguarded_open(root_fd, job->path, job->flags, &job->st);
+	sw_cleanup(sw_close_p) int fd =
+		job->reader == NULL ? sw_unguarded_open(root_fd, job->path, job->flags, &job->st)
+				    : open_stepwise(root_fd, job->path, job->flags, NULL,
+						    job->reader, &job->st);
 	if (fd < 0)
 		return -1;
 	if (sw_pages_fd_kind(job->pages, fd) == SW_FS_LOCAL)
@@ -165,39 +209,40 @@ static int open_apart(struct sw_pages *pages, struct open_job *job)
 
 /* ---- here ----------------------------------------------------------------------------------------- */
 
-/* EXDEV: a server answers for the file, or nobody is known to. */
-static bool is_local(void *arg, int fd)
+/* An O_PATH descriptor of a file that a disk answers for; -1, and errno: EXDEV when that is not known. */
+static int local_path_open(struct sw_pages *pages, int root_fd, const char *path, int flags,
+			   const struct sw_credentials *reader)
 {
-	if (sw_pages_fd_kind(arg, fd) == SW_FS_LOCAL)
-		return true;
-	errno = EXDEV;
-	return false;
+	sw_cleanup(sw_close_p) int fd = path_open(root_fd, path, flags, CACHED);
+	/* EAGAIN: a step is not cached. EINVAL: the kernel does not know CACHED. ENOSYS: there is no openat2(), or a
+	 * filter refuses it. */
+	if (fd < 0 && errno != EAGAIN && errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* Most files that are looked for are not there, which is known by now. */
+	if (fd < 0 || reader != NULL) {
+		sw_close_p(&fd);
+		return path_open_stepwise(root_fd, path, flags, pages, reader);
+	}
+	return is_local(pages, fd) ? sw_take_fd(fd) : -1;
 }
 
-int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
-		    enum sw_guarded what, struct stat *st)
+int sw_guarded_open_as(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
+		       enum sw_guarded what, const struct sw_credentials *reader, struct stat *st)
 {
 	sw_cleanup(sw_close_p) int root_fd = root_open(pages, root);
 	if (root_fd < 0)
 		return -1;
-	sw_cleanup(sw_close_p) int path_fd = path_open(root_fd, path, flags, CACHED);
-	/* EAGAIN: a step is not cached. EINVAL: the kernel does not know CACHED. ENOSYS: there is no openat2(), or a
-	 * filter refuses it. */
-	if (path_fd < 0 && errno != EAGAIN && errno != EINVAL && errno != ENOSYS)
-		return -1;
-	if (path_fd < 0) {
-		path_fd = sw_in_root_open_where(root_fd, path, flags | O_PATH | O_CLOEXEC, is_local,
-						pages);
-		if (path_fd < 0 && errno != EXDEV)
-			return -1;
-	}
-	if (path_fd >= 0 && is_local(pages, path_fd))
+	sw_cleanup(sw_close_p) int path_fd = local_path_open(pages, root_fd, path, flags, reader);
+	if (path_fd >= 0)
 		return reopen_regular(path_fd, st);
+	if (errno != EXDEV)
+		return -1;
 	struct open_job job = {.pages = pages,
 			       .root = root,
 			       .path = path,
 			       .flags = flags,
 			       .what = what,
+			       .reader = reader,
 			       .fd = -EBADF};
 	job.what = SW_GUARDED_LOCAL;
 	int fd = open_apart(pages, &job);
@@ -208,4 +253,10 @@ int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path,
 	if (fd >= 0)
 		*st = job.st;
 	return fd;
+}
+
+int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
+		    enum sw_guarded what, struct stat *st)
+{
+	return sw_guarded_open_as(pages, root, path, flags, what, NULL, st);
 }

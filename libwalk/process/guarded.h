@@ -2,6 +2,7 @@
 #ifndef SW_PROCESS_GUARDED_H
 #define SW_PROCESS_GUARDED_H
 
+#include "process/credentials.h"
 #include "process/pages.h"
 
 #include <sys/stat.h>
@@ -32,7 +33,12 @@ enum { SW_GUARDED_COPY_MAX = 256 << 20 };
 int sw_guarded_open(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
 		    enum sw_guarded what, struct stat *st);
 
-/* The same without a guard: it may wait for ever. root_fd: O_PATH. */
+/* The same, if that user may read the file: EACCES otherwise, ELOOP for a link of another user on the way. *reader stays
+ * as it is while pages are used. */
+int sw_guarded_open_as(struct sw_pages *pages, enum sw_root root, const char *path, int flags,
+		       enum sw_guarded what, const struct sw_credentials *reader, struct stat *st);
+
+/* sw_guarded_open() without a guard: it may wait for ever. root_fd: O_PATH. */
 int sw_unguarded_open(int root_fd, const char *path, int flags, struct stat *st);
 
 /* Copies a file, in parts that fit a small stack; *st: its size is what came. May wait for ever. */

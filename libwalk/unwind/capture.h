@@ -163,8 +163,9 @@ static inline bool sw_capture_is_whole(struct sw_capture *capture)
 
 /*
  * Before the window: opens a regular file by its path as the target sees it, in its root directory: an
- * fd, or -1 with errno. The caller checks owner and times by *st: the fd may be that of a copy, where
- * the file's server may not answer later.
+ * fd, or -1 with errno. EACCES: the user of the process may not read it, though we may; what comes of a file is shown to
+ * whoever may see the dump. The file of a core file is opened as we may open it. The caller checks owner and times by
+ * *st: the fd may be that of a copy, where the file's server may not answer later.
  */
 static inline int sw_capture_open_stat(struct sw_capture *capture, const char *path,
 				       struct stat *st)

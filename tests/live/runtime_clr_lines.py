@@ -146,22 +146,27 @@ def test_stale(tap):
 
 
 def test_readers(tap):
-    """A PDB that the process itself may not read is not shown to those who may see the dump."""
+    """A PDB that the user of the process may not read, or not get at, is not shown to those who may see the dump. No
+    capability of the process counts, as in the rules for debug files."""
     if os.geteuid() != 0:
         tap.skip("readers", "not root", tap.ROOT)
         return
     other = 65534
-    for what, pdb, assembly, wanted in (
-            ("another's, for all", (other, other, 0o644), (0, 0, 0o755), True),
-            ("another's alone", (other, other, 0o600), (0, 0, 0o755), False),
-            ("another's, for a group", (other, other, 0o640), (0, 0, 0o755), False),
-            ("another's, as the assembly", (other, other, 0o640), (other, other, 0o640), True),
-            ("narrower than the assembly", (other, other, 0o600), (other, other, 0o640), False),
-            ("its own alone", (0, 0, 0o400), (0, 0, 0o755), True)):
+    roots, open_to_all = (0, 0, 0o755), (0, 0, 0o755)
+    for what, pdb, assembly, place, wanted in (
+            ("another's, for all", (other, other, 0o644), roots, open_to_all, True),
+            ("another's alone", (other, other, 0o600), roots, open_to_all, False),
+            ("another's, for a group", (other, other, 0o640), roots, open_to_all, False),
+            ("another's, as the assembly", (other, other, 0o640), (other, other, 0o640), open_to_all, False),
+            ("its own alone", (0, 0, 0o400), roots, open_to_all, True),
+            ("its own group's", (other, 0, 0o640), roots, open_to_all, True),
+            ("for all, in another's directory", (other, other, 0o644), roots, (other, other, 0o700), False),
+            ("its own, in another's directory", (0, 0, 0o644), roots, (other, other, 0o700), False),
+            ("for all, in a directory to pass through", (other, other, 0o644), roots, (other, other, 0o711), True)):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "out")
             shutil.copytree(dotnet.build(), path)
-            for name, (uid, gid, mode) in (("swnet.pdb", pdb), ("swnet.dll", assembly)):
+            for name, (uid, gid, mode) in (("swnet.pdb", pdb), ("swnet.dll", assembly), ("", place)):
                 os.chown(os.path.join(path, name), uid, gid)
                 os.chmod(os.path.join(path, name), mode)
             with dotnet.Program("stacks", directory=path) as target:

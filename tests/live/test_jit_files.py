@@ -123,8 +123,10 @@ def roots_file(tap):
             os.chmod(path, 0o644)
             tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "root's perf map")
             os.chmod(path, 0o600)
-            tap.equal(names(look(target.pid), target.pid), [None, None],
-                      "root's private perf map: not shown to others")
+            report = look(target.pid)
+            tap.equal(names(report, target.pid), [None, None], "root's private perf map: not shown to others")
+            said = snapwalk("explain", target.pid, generated(report, target.pid)[0]["pc"]).stdout
+            tap.check("the user of the process may not read it" in said, "root's private perf map: explain says so", said)
         finally:
             os.unlink(path)
 
@@ -148,6 +150,32 @@ def namespaces(tap):
                 tap.check(os.path.exists(f"/proc/{inner}/root/tmp/perf-1.map") and
                           not os.path.exists(map_of(inner)), "namespaces: the map is in there")
                 tap.equal(names(look(inner), inner), MAP_NAMES, "namespaces: names")
+        finally:
+            os.close(directory)
+
+
+def closed_directory(tap):
+    """A map for all, in a directory that the process's user may not enter any more."""
+    if no_mounts():
+        tap.skip("perf map in a closed directory", no_mounts(), tap.MOUNTS)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copy(PROGRAM, scratch)
+        script = (f"mount -t tmpfs -o mode=1777 none /tmp && cd /proc/self/fd/3 && cp jit_files /tmp/inner && "
+                  f"exec setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups /tmp/inner map")
+        directory = os.open(scratch, os.O_RDONLY)
+        try:
+            with Target(None, "-m", "sh", "-c", f"exec 3<&{directory}; {script}", path="/usr/bin/unshare",
+                        pass_fds=(directory,)) as target:
+                place = f"/proc/{target.pid}/root/tmp"
+                tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "closed directory: names before")
+                os.chmod(place, 0o700)
+                report = look(target.pid)
+                tap.equal(names(report, target.pid), [None, None], "closed directory: not used")
+                said = snapwalk("explain", target.pid, generated(report, target.pid)[0]["pc"]).stdout
+                tap.check("the user of the process may not read it" in said, "closed directory: explain says so", said)
+                os.chmod(place, 0o711)
+                tap.equal(names(look(target.pid), target.pid), MAP_NAMES, "closed directory: names when it is open")
         finally:
             os.close(directory)
 
@@ -263,6 +291,7 @@ tap.guard(perf_map)
 tap.guard(refusals)
 tap.guard(roots_file)
 tap.guard(namespaces)
+tap.guard(closed_directory)
 tap.guard(large_map)
 tap.guard(jitdump)
 tap.guard(guessed_directory)

@@ -160,13 +160,11 @@ static bool older_than_process(const struct sw_snapshot *snap, const struct stat
 	return st->st_mtim.tv_sec < start_s - START_SLACK_S;
 }
 
-/* Anybody may put a file there, and pids are used again. Root's files are believed when all may read
- * them: what comes of them is shown to whoever may see the dump. NULL: it is good. */
+/* Anybody may put a file there, and pids are used again. Root's files are believed. NULL: it is good. */
 static const char *refusal(const struct sw_snapshot *snap, const char *status,
 			   const struct stat *st)
 {
-	bool roots = st->st_uid == 0 && (st->st_mode & S_IROTH);
-	if (!roots && !owner_is_target(status, st->st_uid))
+	if (st->st_uid != 0 && !owner_is_target(status, st->st_uid))
 		return "it belongs to another user";
 	if (older_than_process(snap, st))
 		return "it is older than the process";
@@ -187,6 +185,9 @@ static int perfmap_prepare(struct sw_jit_capture *c)
 	sw_cleanup(sw_close_p) int fd = sw_capture_open_stat(capture, path, &st);
 	if (fd < 0 && errno == ETIMEDOUT)
 		sw_side_file_refuse(capture->snap, side_name, "its file system does not answer");
+	if (fd < 0 && errno == EACCES)
+		sw_side_file_refuse(capture->snap, side_name,
+				    "the user of the process may not read it");
 	if (fd < 0)
 		return 0; /* most processes have none */
 	const char *why = refusal(capture->snap, status, &st);

@@ -2,7 +2,7 @@
 /*
  * Portable PDBs beside assemblies. They are opened before the stop, while privileges are there, under
  * the name that the assembly's mapping has: nothing is read of them, and of the assembly, until the
- * process runs again. Which of them belongs to which assembly is said by their ids.
+ * process runs again. Only those are opened that the user of the process may read. Which of them belongs to which assembly is said by their ids.
  */
 #include "runtimes/clr/metadata/pdb_files.h"
 #include "cleanup.h"
@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
 	FILES_MAX = 192,  /* that are opened; other side files need space, too */
@@ -34,25 +33,6 @@ static bool side_name(const char *path, char *to, size_t bytes)
 	       snprintf(to, bytes, "%s%.*s.pdb", prefix, (int) n, name) < (int) bytes;
 }
 
-/*
- * A PDB is only read if the process itself could read it, because whoever may see the dump is shown
- * its content. These are the process's own files and those that all may read, else those that the
- * same users may read as the assembly, which the process has mapped.
- */
-static bool may_read(struct sw_capture *capture, const char *assembly, const struct stat *pdb)
-{
-	struct stat own;
-	if (!capture->snap->live) /* a core file: those who read it read files as themselves */
-		return true;
-	if (pdb->st_mode & S_IROTH)
-		return true;
-	if (pdb->st_uid == capture->snap->process.uid)
-		return pdb->st_mode & S_IRUSR;
-	sw_cleanup(sw_close_p) int assembly_fd = sw_capture_open_stat(capture, assembly, &own);
-	return assembly_fd >= 0 && own.st_uid == pdb->st_uid && own.st_gid == pdb->st_gid &&
-	       (own.st_mode & ~pdb->st_mode & (S_IRUSR | S_IRGRP)) == 0;
-}
-
 /* True when it was one more. */
 static bool file_try(struct sw_capture *capture, const char *path)
 {
@@ -62,10 +42,8 @@ static bool file_try(struct sw_capture *capture, const char *path)
 	    snprintf(beside, sizeof(beside), "%.*s/%s", (int) (slash - path), path,
 		     name + sizeof(prefix) - 1) >= (int) sizeof(beside))
 		return false;
-	struct stat st;
-	sw_cleanup(sw_close_p) int fd = sw_capture_open_stat(capture, beside, &st);
-	return fd >= 0 && may_read(capture, path, &st) &&
-	       sw_side_file_keep(capture->snap, name, sw_take_fd(fd)) == 0;
+	sw_cleanup(sw_close_p) int fd = sw_capture_open(capture, beside);
+	return fd >= 0 && sw_side_file_keep(capture->snap, name, sw_take_fd(fd)) == 0;
 }
 
 static bool is_assembly(const struct sw_map *map)

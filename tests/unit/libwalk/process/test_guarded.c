@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 struct fixture {
 	struct sw_arena arena;
@@ -210,4 +211,132 @@ TEST_OF(test_openat2_is_refused, struct fixture *f)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+/* ---- what a user may read ------------------------------------------------------------------- */
+
+/* Another user than the files' owner, without its group. */
+static struct sw_credentials another(void)
+{
+	return (struct sw_credentials){.uid = getuid() + 1, .gid = getgid() + 1};
+}
+
+static int opens_as(struct fixture *f, const char *path, enum sw_guarded what,
+		    const struct sw_credentials *reader)
+{
+	struct stat st;
+	errno = 0;
+	sw_cleanup(sw_close_p) int fd =
+		sw_guarded_open_as(&f->pages, SW_ROOT_TARGETS, path, O_NOFOLLOW, what, reader, &st);
+	return fd >= 0 ? 0 : errno;
+}
+
+/* A file for all, in a directory that its owner alone may enter. The mode of the file says nothing. */
+static void hide(const struct fixture *f, char directory[static 80], char path[static 96])
+{
+	snprintf(directory, 80, "%s.d", f->path);
+	snprintf(path, 96, "%s/file", directory);
+	assert_int_equal(mkdir(directory, 0700), 0);
+	assert_int_equal(link(f->path, path), 0);
+}
+
+static void unhide(const char *directory, const char *path)
+{
+	(void) unlink(path);
+	(void) rmdir(directory);
+}
+
+TEST_OF(test_directory_for_its_owner, struct fixture *f)
+{
+	char directory[80], path[96];
+	struct sw_credentials reader = another(), own = {.uid = getuid(), .gid = getgid() + 1};
+	hide(f, directory, path);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &own), 0);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), EACCES);
+	assert_int_equal(chmod(directory, 0750), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), EACCES);
+	reader.groups[0] = getgid();
+	reader.n_groups = 1;
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), 0);
+	/* The group decides, also where all others may enter. */
+	assert_int_equal(chmod(directory, 0701), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), EACCES);
+	reader.n_groups = 0;
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), 0);
+	/* So does the owner. */
+	assert_int_equal(chmod(directory, 0077), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &own), EACCES);
+	unhide(directory, path);
+}
+
+/* The same where another process asks the server, which is asked for the file with our permissions. */
+TEST_OF(test_directory_of_a_server, struct fixture *f)
+{
+	char directory[80], path[96];
+	struct sw_credentials reader = another();
+	serve(f);
+	hide(f, directory, path);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_COPY, &reader), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_COPY, &reader), EACCES);
+	assert_int_equal(chmod(directory, 0711), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_COPY, &reader), 0);
+	unhide(directory, path);
+}
+
+TEST_OF(test_file_for_its_owner, struct fixture *f)
+{
+	struct sw_credentials reader = another(), group = another();
+	group.gid = getgid();
+	assert_int_equal(chmod(f->path, 0640), 0);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), EACCES);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &group), 0);
+	assert_int_equal(chmod(f->path, 0604), 0);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), 0);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &group), EACCES);
+}
+
+/* A list of the form of acl(5): user and group of the file may read, the named user nothing, others may read. */
+TEST_OF(test_access_list, struct fixture *f)
+{
+	struct sw_credentials reader = another(), own = {.uid = getuid(), .gid = getgid()};
+	enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, MASK = 16, OTHER = 32, READ = 4 };
+	struct {
+		uint32_t version;
+		struct {
+			uint16_t tag, permissions;
+			uint32_t id;
+		} entries[5];
+	} list = {2,
+		  {{USER_OBJ, READ, UINT32_MAX},
+		   {USER, 0, reader.uid},
+		   {GROUP_OBJ, READ, UINT32_MAX},
+		   {MASK, READ, UINT32_MAX},
+		   {OTHER, READ, UINT32_MAX}}};
+	struct stat st;
+	if (setxattr(f->path, "system.posix_acl_access", &list, sizeof(list), 0) < 0)
+		SKIP("/dev/shm has no access control lists", "a tmpfs that has them");
+	assert_int_equal(stat(f->path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0444);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), EACCES);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &own), 0);
+}
+
+/* A link on the way may be the reader's own or root's, as what it leads to is asked about, too. */
+TEST_OF(test_link_of_another, struct fixture *f)
+{
+	char directory[80], path[96], link[80];
+	struct sw_credentials reader = another(), own = {.uid = getuid(), .gid = getgid()};
+	hide(f, directory, path);
+	assert_int_equal(chmod(directory, 0755), 0);
+	snprintf(link, sizeof(link), "%s.l", f->path);
+	assert_int_equal(symlink(directory, link), 0);
+	snprintf(path, sizeof(path), "%s/file", link);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &own), 0);
+	assert_int_equal(opens_as(f, path, SW_GUARDED_LOCAL, &reader), getuid() == 0 ? 0 : ELOOP);
+	/* The end of the path is none. */
+	assert_int_equal(opens_as(f, link, SW_GUARDED_LOCAL, &own), ENOENT);
+	(void) unlink(link);
+	snprintf(path, sizeof(path), "%s/file", directory);
+	unhide(directory, path);
 }
