@@ -276,15 +276,20 @@ static uint64_t cause_of_errno(int number)
 	}
 }
 
+/* As sw_apart_finish_within() says it, and capture/touch.c of the process that reads the data of runtimes. */
+static uint64_t cause_of_filter(const char *message)
+{
+	char by_filter[32];
+	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
+	return strstr(message, by_filter) != NULL ? SW_SAID_OF_FILTER : 0;
+}
+
 /* The system's reason says more of a file than the code does. */
 static const char *remedy_of(const char *about, const struct sw_error *err)
 {
 	bool file = is_file(about);
 	uint64_t causes = (file ? SW_SAID_OF_FILE : 0) | (geteuid() == 0 ? SW_SAID_TO_ROOT : 0);
-	char by_filter[32]; /* as sw_apart_finish_within() says it */
-	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
-	if (strstr(err->message, by_filter) != NULL)
-		causes |= SW_SAID_OF_FILTER;
+	causes |= cause_of_filter(err->message);
 	if (err->code == SW_E_IO && file)
 		causes |= cause_of_errno(err->sys_errno);
 	return sw_remedy(sw_error_wire(err->code), causes);
@@ -306,9 +311,10 @@ static bool limit_was_reached(const struct sw_report *report)
 }
 
 /* As runtimes say it of a stack that has more of their frames than they follow, and of what is published for OpenTelemetry. */
-static unsigned cause_of(const struct sw_report_warning *w)
+static uint64_t cause_of(const struct sw_report_warning *w)
 {
-	return (strstr(w->message, " that are followed") != NULL ? SW_SAID_OF_FOLLOWED : 0) |
+	return cause_of_filter(w->message) |
+	       (strstr(w->message, " that are followed") != NULL ? SW_SAID_OF_FOLLOWED : 0) |
 	       (strstr(w->message, "the resource that it publishes") != NULL ? SW_SAID_OF_RESOURCE
 									     : 0);
 }

@@ -272,6 +272,9 @@ static const struct {
 	{"limit_reached", 0, "no option changes that limit"},
 	{"other_program", 0, "leave that option away, or give another process"},
 	{"capture_incomplete", FILED, "the file was made so, and has no more"},
+	{"capture_incomplete", FILTER,
+	 "please report it with the command, its output and the line of 'journalctl -k' with "
+	 "type=1326"},
 	{"capture_incomplete", 0, "try again, or allow more with --max-stop"},
 };
 

@@ -6,7 +6,9 @@
 
 #include <snapwalk/clock.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -266,11 +268,18 @@ void sw_capture_touch_end(struct sw_capture_space *space)
 	space->copier.channel = NULL;
 	sw_copier_destroy(&space->copier);
 	space->snap->priv->hooks_cut |= space->copier.missed;
-	if (space->copier.missed)
-		sw_snapshot_warn(space->snap, SW_WARN_CAPTURE, 0,
-				 died ? SW_E_IO : SW_E_STOP_TIMEOUT,
-				 "the process that reads the data of runtimes %s: what it had not "
-				 "asked for by then is "
-				 "missing",
-				 died ? "ended" : "did not answer in time");
+	if (!space->copier.missed)
+		return;
+	/* The kernel tells the number of the call in its log alone: the reader cannot say anything. */
+	char how[64] = "did not answer in time";
+	if (died && space->copier.signal == SIGSYS)
+		(void) snprintf(how, sizeof(how), "was killed by signal %d (Bad system call)",
+				SIGSYS); /* fits */
+	else if (died)
+		(void) snprintf(how, sizeof(how), "ended"); /* fits */
+	sw_snapshot_warn(
+		space->snap, SW_WARN_CAPTURE, 0, died ? SW_E_IO : SW_E_STOP_TIMEOUT,
+		"the process that reads the data of runtimes %s: what it had not asked for "
+		"by then is missing",
+		how);
 }

@@ -264,11 +264,13 @@ int sw_copier_create(const struct sw_copier_job *job, size_t threads_max, struct
 
 void sw_copier_end(struct sw_copier *c)
 {
+	int status = 0;
 	if (c->pid == 0)
 		return;
-	sw_child_kill(c->pidfd);
-	while (waitpid(c->pid, NULL, __WALL) < 0 && errno == EINTR)
+	sw_child_kill(c->pidfd); /* or it has ended by itself before */
+	while (waitpid(c->pid, &status, __WALL) < 0 && errno == EINTR)
 		;
+	c->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	sw_close_p(&c->pidfd);
 	c->pid = 0;
 	c->lost = true;

@@ -43,6 +43,7 @@ struct sw_copier {
 	pid_t pid;    /* of the reader; 0: there is none */
 	int pidfd;    /* of the reader, if there is one; owned */
 	bool lost;    /* it has ended: it is not asked again */
+	int signal;   /* after sw_copier_end(): that ended it; 0: none */
 	bool pending; /* it was late in the last run, which is not over for it */
 	struct sw_copier_foreseen *foreseen; /* owned: space for SW_COPIER_PAGES_MAX */
 	size_t n_foreseen;

@@ -241,6 +241,29 @@ TEST(test_limit_of_runtimes)
 		"be read (runtime_data): try again: the process may have changed it meanwhile\n");
 }
 
+/* As capture/touch.c says it. */
+TEST(test_warning_of_a_filter)
+{
+	struct sw_report_warning warnings[] = {
+		{.code = "capture_incomplete",
+		 .message = "the process that reads the data of runtimes was killed by signal 31 "
+			    "(Bad system call): what it had not asked for by then is missing"},
+		{.code = "capture_incomplete",
+		 .message = "the process that reads the data of runtimes ended: what it had not "
+			    "asked for by then is missing"}};
+	struct sw_report report = {.warnings = warnings, .n_warnings = 2};
+	listen_begin();
+	sw_complain_warnings("7", &report, 0, false);
+	listen_end(
+		"snapwalk: 7: the process that reads the data of runtimes was killed by signal 31 "
+		"(Bad system call): what it had not asked for by then is missing "
+		"(capture_incomplete): please report it with the command, its output and the line "
+		"of 'journalctl -k' with type=1326\n"
+		"snapwalk: 7: the process that reads the data of runtimes ended: what it had not "
+		"asked for by then is missing (capture_incomplete): try again, or allow more with "
+		"--max-stop\n");
+}
+
 /* Some causes are in the message alone. */
 TEST(test_remedies_by_message)
 {

@@ -251,6 +251,9 @@ TEST(test_remedies_by_cause)
 		{"internal", SW_SAID_OF_FILTER,
 		 "please report it with the command, its output and the line of 'journalctl -k' "
 		 "with type=1326"},
+		{"capture_incomplete", SW_SAID_OF_FILTER,
+		 "please report it with the command, its output and the line of 'journalctl -k' "
+		 "with type=1326"},
 		{"not_found", SW_SAID_OF_DAEMON,
 		 "start snapwalkd, or say where it listens with --socket"},
 		{"not_found", SW_SAID_OF_KEPT, "see 'snapwalk list'"},

@@ -12,6 +12,7 @@
 #include "unwind/tables.h"
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 
 enum {
@@ -188,6 +189,30 @@ TEST_WITH(test_hangs, setup, NULL)
 	assert_true(warns_of_the_reader());
 	assert_false(warns("the limit of 200 ms"));
 	assert_true(has_word((uint64_t) (uintptr_t) &list.words[2], 0x1234567));
+	done();
+}
+
+static void make_call(const struct sw_snapshot *s, struct sw_memory memory)
+{
+	follow(s, memory);
+	(void) open("/", O_RDONLY | O_CLOEXEC);
+}
+
+static void end(const struct sw_snapshot *s, struct sw_memory memory)
+{
+	follow(s, memory);
+	_exit(0);
+}
+
+/* A reader that its filter ends is told from others: the command advises by these words. */
+TEST_WITH(test_ended_by_filter, setup, NULL)
+{
+	take_short(make_call);
+	assert_true(warns("the process that reads the data of runtimes was killed by signal 31 "
+			  "(Bad system call): "));
+	done();
+	take_short(end);
+	assert_true(warns("the process that reads the data of runtimes ended: "));
 	done();
 }
 
