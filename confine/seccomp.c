@@ -5,6 +5,7 @@
 #include "errors.h"
 
 #include <asm/ioctls.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -115,6 +116,13 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	static const struct sw_filter_rule
 		is_terminal = SW_FILTER_ALLOWED(SYS_ioctl, 1, TCGETS),
 		opens = {.call = SYS_openat, .action = SECCOMP_RET_ALLOW},
+		/* Landlock asks for no right for the access mode 3, which neither reads nor writes: open(2). Opening alone does
+		 * something to a device: a watchdog starts. */
+		opens_for_nothing = {.call = SYS_openat,
+				     .action = SECCOMP_RET_ERRNO | EPERM,
+				     .argument = 2,
+				     .mask = O_ACCMODE,
+				     .value = O_ACCMODE},
 		begins = {.call = SYS_pidfd_open, .action = SECCOMP_RET_ALLOW},
 		/* The table of what is outstanding, whose descriptor is there. */
 		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH),
@@ -138,6 +146,7 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	sw_calls_add_own(&f);
 	sw_calls_add_reading(&f);
 	if (more & SW_SECCOMP_FILES) {
+		sw_filter_add(&f, &opens_for_nothing);
 		sw_filter_add(&f, &opens);
 		sw_filter_add_group(&f, &files);
 	}

@@ -10,7 +10,7 @@
  *
  * drive_roles OUT at NAME:N CALL ... -- CMD ...: the same, and the N-th process of that name, from 0, makes calls then, in their order.
  * CALL: the number of the call, and arguments behind commas: numbers; @TEXT is a pointer to that text, %HEX one to these
- * bytes. A line for each call, until one kills the process:
+ * bytes. Behind "i386:" it is a call of i386, made by the instruction "int 0x80". A line for each call, until one kills the process:
  *
  *	call NUMBER result RESULT | call NUMBER died SIGNAL
  *
@@ -242,14 +242,27 @@ static bool is_dying(pid_t tid)
 	return (strtoull(pending, NULL, 16) & 1ULL << (SIGSYS - 1)) != 0;
 }
 
+/* Puts two bytes of an instruction into its code, and returns those that were there. */
+static uint16_t code_change(pid_t tid, uint64_t at, uint16_t code)
+{
+	errno = 0;
+	long word = ptrace(PTRACE_PEEKTEXT, tid, at, 0);
+	if (errno != 0 || ptrace(PTRACE_POKETEXT, tid, at, (word & ~0xffffL) | code) != 0)
+		fail("its code");
+	return (uint16_t) word;
+}
+
 static bool call_make(pid_t tid, const struct user_regs_struct *before, const char *call)
 {
+	static const char i386[] = "i386:";
+	static const uint16_t int80 = 0x80cd;
+	const bool is_i386 = strncmp(call, i386, strlen(i386)) == 0;
 	uint8_t saved[BYTES_MAX], bytes[BYTES_MAX];
 	uint64_t n[ARGUMENTS + 1] = {0};
 	struct user_regs_struct regs = *before;
 	/* The process's own stack has the bytes, and is as it was afterwards: the process does not run meanwhile. */
 	const uint64_t at = before->rsp & ~(uint64_t) (STACK_ALIGN - 1);
-	char *text = strdup(call);
+	char *text = strdup(call + (is_i386 ? strlen(i386) : 0));
 	memory_copy(tid, at, saved, sizeof(saved), false);
 	memcpy(bytes, saved, sizeof(bytes));
 	call_parse(text, at, bytes, n);
@@ -265,8 +278,12 @@ static bool call_make(pid_t tid, const struct user_regs_struct *before, const ch
 	regs.r9 = n[6];
 	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) != 0)
 		fail("PTRACE_SETREGS");
+	const uint16_t code = is_i386 ? code_change(tid, regs.rip, int80) : 0;
+	const uint64_t code_at = regs.rip;
 	if (!step(tid, (long) n[0]) || !step(tid, (long) n[0]))
 		return false;
+	if (is_i386)
+		(void) code_change(tid, code_at, code);
 	/* The kernel lets a call that kills end first. */
 	if (is_dying(tid))
 		return step(tid, (long) n[0]);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-# tier: gate 15s
+# tier: gate 25s
 """Filters of system calls of live processes, and what dangerous calls do there (drive_roles.c).
 
 Each process of the commands, of the daemon and of the gate that enters a filter is stopped as soon as it has. Its filter, as the
@@ -21,17 +21,19 @@ import zlib
 from daemon import Daemon
 from gate import Gate
 from harness import SNAPWALK, TARGETS, Tap, Target, snapwalk, state_of, wait_until
-from roles import DEADLY, Process, Table, drive, driver, entered, numbers, results_of
+from roles import DEADLY, X32_BIT, Process, Table, drive, driver, entered, numbers, results_of
 
 ALL = os.environ.get("SNAPWALK_ROLES") == "all"
 TRIES = 3
+PART = 80  # calls that a process makes in one run
 SIGSYS = 31
 ERRORS = {"-": errno.EPERM, "ENOSYS": errno.ENOSYS}  # by which filters.txt says that a call fails
 AT_FDCWD, EMPTY_PATH, MSG_FASTOPEN = (1 << 64) - 100, 0x1000, 0x20000000
 NEW_FILE = os.O_WRONLY | os.O_CREAT
 TARGET, HERE = "TARGET", "HERE"  # the process that is captured; a directory that everybody may write to
 
-# (call, its arguments): numbers, "@TEXT" and "%HEX" are pointers to text and to bytes.
+# (call, its arguments): numbers, "@TEXT" and "%HEX" are pointers to text and to bytes. "i386" and "x32": a call of these, by
+# its number there.
 ZEROS, MESSAGE = "%" + "00" * 128, "%" + "00" * 56
 DANGEROUS = [
     ("openat", AT_FDCWD, f"@{HERE}/made", NEW_FILE, 0o600), ("openat", AT_FDCWD, f"@{HERE}/there", os.O_RDWR),
@@ -93,11 +95,47 @@ DANGEROUS = [
     ("settimeofday", 0, 0), ("setsid",), ("seccomp", 0, 0, 0), ("lookup_dcookie", 0, ZEROS, 1), ("vmsplice", 0, ZEROS, 0, 0),
     ("tee", 0, 1, 1, 0), ("splice", 0, 0, 1, 0, 1, 0), ("memfd_secret", 0), ("timer_create", 0, ZEROS, ZEROS),
     ("setitimer", 0, ZEROS, 0),
+    # Descriptors of others: by any number, and by their names in /proc.
+    ("pidfd_getfd", 3, 1, 0), ("pidfd_getfd", 4, 0, 1), ("openat", AT_FDCWD, f"@/proc/{TARGET}/fd/1", os.O_RDWR),
+    ("openat", AT_FDCWD, f"@/proc/{TARGET}/fd/1", os.O_WRONLY), ("openat", AT_FDCWD, "@/proc/self/fd/0", os.O_RDWR),
+    ("openat", AT_FDCWD, f"@/proc/{TARGET}/mem", os.O_RDWR), ("openat", AT_FDCWD, f"@/proc/{TARGET}/oom_score_adj", os.O_WRONLY),
+    ("openat", AT_FDCWD, f"@/proc/{TARGET}/root{HERE}/there", os.O_RDWR), ("openat", AT_FDCWD, f"@{HERE}/there", os.O_ACCMODE),
+    ("openat", AT_FDCWD, f"@{HERE}/there", os.O_WRONLY | os.O_APPEND), ("openat", AT_FDCWD, f"@{HERE}/made", os.O_CREAT, 0o600),
+    ("openat2", AT_FDCWD, f"@{HERE}/there", "%02" + "00" * 23, 24), ("fchmodat2", AT_FDCWD, f"@{HERE}/there", 0o777, 0),
+    # Signals in our name: at another time, or by another who sends.
+    ("mq_notify", 0, "%" + "00" * 8 + "0a000000" + "04000000" + "01000000" + "00" * 44),
+    ("timer_create", 0, "%" + "00" * 8 + "0a000000" + "04000000" + "01000000" + "00" * 44, ZEROS), ("timer_settime", 0, 0, ZEROS, 0),
+    ("rt_tgsigqueueinfo", TARGET, TARGET, 9, ZEROS), ("rt_sigqueueinfo", TARGET, 9, ZEROS), ("pidfd_send_signal", 0, 19, 0, 0),
+    ("kill", (1 << 64) - 1, 9), ("kill", 0, 19), ("fcntl", 0, 8, (1 << 64) - 1), ("fcntl", 0, 10, 19), ("fcntl", 0, 4, 0x2800),
+    ("fcntl", 1, 15, "%00000000" + "01000000"), ("fcntl", 1, 1026, 0x8000003F), ("fcntl", 1, 1024, 1), ("fcntl", 1, 38, ZEROS),
+    ("ioctl", 0, 0x8902, "%01000000"), ("ioctl", 0, 0x5411, ZEROS), ("ioctl", 0, 0x5457, 1), ("ioctl", 0, 0x40086602, ZEROS),
+    ("ioctl", 0, 0xC0502100, ZEROS), ("ioctl", 1, 0x8901, "%01000000"), ("ioctl", 1, 0x5452, "%01000000"),
+    # The process's own memory, its tracer, other rules of calls.
+    ("prctl", 35, 14, ZEROS, 104, 0), ("prctl", 35, 13, 0, 0, 0), ("prctl", 0x59616D61, (1 << 64) - 1), ("prctl", 59, 1, 0, 4096, 0),
+    ("prctl", 62, 1, TARGET, 0, 0), ("prctl", 53, 0, 0, 0, 0), ("prctl", 28, 0), ("prctl", 34, 0), ("ptrace", 6, TARGET, 80, 5),
+    ("ptrace", 6, TARGET, 72, (1 << 64) - 514), ("ptrace", 0x4208, TARGET, 0, 0), ("ptrace", 0x4209, TARGET, 64, ZEROS),
+    ("ptrace", 0x420D, TARGET, 0, ZEROS), ("ptrace", 24, TARGET, 0, 0), ("ptrace", 9, TARGET, 0, 0),
+    ("remap_file_pages", 0, 4096, 4, 0, 0), ("shmat", 0, 0, 0o100000),
+    ("mmap", 0, 4096, (1 << 32) | 7, 0x22, (1 << 64) - 1, 0), ("map_shadow_stack", 0, 4096, 0),
+    # Others' attributes, file systems, asynchronous calls, which no filter sees.
+    ("io_setup", 8, ZEROS), ("io_submit", 0, 1, ZEROS), ("io_uring_register", 0, 0, 0, 0), ("io_uring_setup", 1 << 31, ZEROS),
+    ("setxattrat", AT_FDCWD, f"@{HERE}/there", 0, "@user.x", ZEROS, 16), ("removexattr", f"@{HERE}/there", "@user.x"),
+    ("removexattrat", AT_FDCWD, f"@{HERE}/there", 0, "@user.x"), ("file_setattr", AT_FDCWD, f"@{HERE}/there", ZEROS, 24, 0),
+    ("open_tree_attr", AT_FDCWD, "@/", 1, ZEROS, 32), ("mount_setattr", AT_FDCWD, "@/", 0, ZEROS, 32), ("fsconfig", 0, 0, "@x", "@y", 0),
+    ("fsmount", 0, 0, 0), ("fspick", AT_FDCWD, "@/", 0), ("quotactl_fd", 0, 0, 0, ZEROS), ("kexec_file_load", 0, 0, 0, "@", 0),
+    ("clock_settime", 0, ZEROS), ("ioprio_set", 1, TARGET, 0), ("sched_setparam", TARGET, "%01000000"), ("setpgid", TARGET, 0),
+    ("sched_setscheduler", TARGET, 1, "%01000000"), ("mbind", 0, 4096, 0, ZEROS, 0, 0), ("setdomainname", "@x", 1 << 20),
+    ("perf_event_open", ZEROS, (1 << 64) - 1, 0, (1 << 64) - 1, 0), ("bpf", 14, ZEROS, 16),
+    ("unshare", 0x7E020000), ("unshare", 0x80), ("clone", 0x3D0F00 | 0x10000000, 0, 0, 0, 0),
+    # Calls of other machines.
+    ("i386", 11), ("i386", 5), ("i386", 37), ("i386", 26), ("i386", 102), ("i386", 1), ("x32", 59), ("x32", 2), ("x32", 0x200 + 8),
 ]
+OTHER_MACHINES = ("i386", "x32")  # each filter kills for these: roles.py looks at all of their numbers
 
 # Dangerous calls that pass, as they are a role's work. Nothing is asked of "commands", which has a list of what is refused.
 FILES = {"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat"}
-SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer"}
+# sched_setscheduler: the lowest real-time priority, for processes of the same user whose limits permit it.
+SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer", "sched_setscheduler"}
 SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "prctl 0x4", "perf_event_open",
                      "clone 0x11"}
 PERMITTED = {
@@ -153,7 +191,10 @@ def label(call):
 
 def filled(call, pid, here):
     """The call as drive_roles takes it, and its arguments as numbers, where pointers are some number."""
-    words = [pid if word == TARGET else word.replace(HERE, here) if isinstance(word, str) else word for word in call[1:]]
+    words = [pid if word == TARGET else word.replace(HERE, here).replace(TARGET, str(pid)) if isinstance(word, str) else word
+             for word in call[1:]]
+    if call[0] in OTHER_MACHINES:
+        return (f"i386:{call[1]}" if call[0] == "i386" else str(X32_BIT | call[1])), [0] * 6
     arguments = [word if isinstance(word, int) else 0x7FFF00001000 for word in words]
     return ",".join(map(str, [numbers()[call[0]], *words])), [*arguments, *[0] * (6 - len(arguments))]
 
@@ -165,7 +206,7 @@ class Calls:
         self.refused, self.deadly, self.permitted = [], [], []
         for call in DANGEROUS:
             word, arguments = filled(call, pid, here)
-            action = table.of_all(roles, call[0], arguments)
+            action = "KILL" if call[0] in OTHER_MACHINES else table.of_all(roles, call[0], arguments)
             kind = self.permitted if action == "+" else self.deadly if action in DEADLY else self.refused
             kind.append((label(call), word, action))
 
@@ -180,16 +221,18 @@ def wanted_of(action):
 def checked(tap, what, calls, lines):
     """The lines that drive_roles wrote: each call has failed, and the last one has killed."""
     results = results_of(lines)
-    wanted = [(word.split(",")[0], wanted_of(action)) for _, word, action in calls]
+    wanted = [(word.split(",")[0].removeprefix("i386:"), wanted_of(action)) for _, word, action in calls]
     wrong = [(calls[i][0], results[i] if i < len(results) else None, wanted[i]) for i in range(len(calls))
              if i >= len(results) or results[i] != wanted[i]]
     return tap.equal(wrong[:5], [], f"{what}: {len(calls)} calls fail or kill as filters.txt says")
 
 
 def rounds_of(calls, number):
-    """Lists of calls that a process makes: those that fail, and one that kills; with ALL also each other one that kills."""
+    """Lists of calls that a process makes: those that fail, in parts, as other processes of the command wait meanwhile, and one
+    that kills; with ALL also each other one that kills."""
     deadly = calls.deadly[number % len(calls.deadly):] + calls.deadly[:number % len(calls.deadly)] if calls.deadly else []
-    return [calls.refused + deadly[:1], *([call] for call in deadly[1:] if ALL)]
+    parts = [calls.refused[at:at + PART] for at in range(0, len(calls.refused), PART)] or [[]]
+    return [*parts[:-1], parts[-1] + deadly[:1], *([call] for call in deadly[1:] if ALL)]
 
 
 READ = ("openat", f"{numbers()['openat']},{AT_FDCWD},@/etc/passwd,0", "+")  # a file that is nobody's business
