@@ -204,7 +204,7 @@ int sw_store_put(struct sw_store *store, const struct sw_store_entry *entry, con
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Who may see a dump is decided by the index. Root may have put the file of another dump in the place of this one. */
+/* The index decides who may see a dump. Root may have put the file of another dump in the place of this one. */
 static int check_file(const char *id, const char *file, size_t size, struct sw_error *err)
 {
 	sw_cleanup(sw_store_head_deinit) struct sw_store_head head = {0};

@@ -65,7 +65,7 @@ bool sw_credentials_permit(const struct sw_credentials *c, int fd)
 		errno = ELOOP;
 		return st.st_uid == 0 || st.st_uid == c->uid;
 	}
-	/* One of the three decides, also where another one would permit it: path_resolution(7). */
+	/* The kernel goes by one of the three, also where another one would permit it: path_resolution(7). */
 	const mode_t others = S_ISDIR(st.st_mode) ? S_IXOTH : S_IROTH;
 	const bool owns = st.st_uid == c->uid;
 	const mode_t wanted = owns ? others << 6 : in_group(c, st.st_gid) ? others << 3 : others;

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 
 /*
- * What the user of a process may read, decided by us: a capture may open more than that user, and the daemon, which has no
+ * Decides what the user of a process may read: a capture may open more than that user, and the daemon, which has no
  * CAP_SETUID, cannot become anybody to let the kernel decide. The answer is no where the kernel might say yes: no capability
  * of the process counts, and who is not the owner of a file with an access control list may not use it.
  */
@@ -20,7 +20,7 @@ struct sw_credentials {
 	size_t n_groups;
 };
 
-/* Of the text of /proc/PID/status. False: it does not tell. */
+/* Reads the text of /proc/PID/status. False: it does not tell. */
 bool sw_credentials_parse(const char *status, struct sw_credentials *ret);
 
 /*

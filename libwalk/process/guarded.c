@@ -71,7 +71,7 @@ static bool is_local(struct sw_pages *pages, int fd)
 	return false;
 }
 
-/* Who answers comes first: the other question is put to the file system. */
+/* The file system is asked who may read only when it is known to answer. */
 static bool step_permit(void *arg, int fd)
 {
 	const struct steps *steps = arg;

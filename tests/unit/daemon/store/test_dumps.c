@@ -98,7 +98,7 @@ TEST(keep_and_read)
 	store_case_remove(&f);
 }
 
-/* Those who may see the dump that was there may not see the one that is there now. */
+/* A dump that is there now is not shown to those who may see the one that was there. */
 TEST(replaced)
 {
 	struct store_case f = store_case_make();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Whose credentials /proc/PID/status tells; what they permit is in test_guarded.c. */
+/* Credentials are read from /proc/PID/status; what they permit is in test_guarded.c. */
 #include "process/credentials.h"
 #include "test.h"
 
