@@ -8,8 +8,8 @@
 
 /*
  * Decides what the user of a process may read: a capture may open more than that user, and the daemon, which has no
- * CAP_SETUID, cannot become anybody to let the kernel decide. The answer is no where the kernel might say yes: no capability
- * of the process counts, and who is not the owner of a file with an access control list may not use it.
+ * CAP_SETUID, cannot become anybody to let the kernel decide. The answer is no where the kernel might say yes: capabilities
+ * count for root alone, and who is not the owner of a file with an access control list may not use it.
  */
 enum { SW_CREDENTIALS_GROUPS_MAX = 256 };
 
@@ -18,6 +18,7 @@ struct sw_credentials {
 	gid_t gid;
 	gid_t groups[SW_CREDENTIALS_GROUPS_MAX]; /* further ones; those beyond are left out */
 	size_t n_groups;
+	bool reads_all; /* root with a capability for it: a program started by sudo in somebody's 0700 home */
 };
 
 /* Reads the text of /proc/PID/status. False: it does not tell. */

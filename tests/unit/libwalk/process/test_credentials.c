@@ -33,6 +33,31 @@ TEST(test_no_groups)
 	assert_int_equal(c.n_groups, 0);
 }
 
+/* A root that has given its capabilities up reads what any user may read. */
+TEST(test_root)
+{
+	static const struct {
+		const char *uid, *rest;
+		bool reads_all;
+	} all[] = {
+		{"0", "CapEff:\t000001ffffffffff\nCapBnd:\t0\n", true},
+		{"0", "CapEff:\t0000000000000004\nCapBnd:\t0\n", true},
+		{"0", "CapEff:\t0000000000000001\nCapBnd:\t0\n", false},
+		{"0", "CapEff:\t000001ff", false},
+		{"0", "", false},
+		{"1", "CapEff:\t000001ffffffffff\nCapBnd:\t0\n", false},
+	};
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct sw_credentials c;
+		char status[512];
+		snprintf(status, sizeof(status),
+			 "Name:\tx\nUid:\t%s\t0\t0\t0\nGid:\t0\t0\t0\t0\n%s", all[i].uid,
+			 all[i].rest);
+		assert_true(sw_credentials_parse(status, &c));
+		assert_int_equal(c.reads_all, all[i].reads_all);
+	}
+}
+
 /* The text of a process with very many groups is cut; its last number may be another one. */
 TEST(test_cut)
 {

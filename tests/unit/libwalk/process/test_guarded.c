@@ -294,6 +294,10 @@ TEST_OF(test_file_for_its_owner, struct fixture *f)
 	assert_int_equal(chmod(f->path, 0604), 0);
 	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), 0);
 	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &group), EACCES);
+	/* Root in the home of somebody, by sudo. */
+	reader.reads_all = true;
+	assert_int_equal(chmod(f->path, 0600), 0);
+	assert_int_equal(opens_as(f, f->path, SW_GUARDED_LOCAL, &reader), 0);
 }
 
 /* A list of the form of acl(5): user and group of the file may read, the named user nothing, others may read. */
