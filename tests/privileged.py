@@ -23,7 +23,7 @@ import sys
 
 MOST = 15210
 ROOTS = ("sw_capture_take", "sw_light_read")
-HOOKS = re.compile(r"^\t?.*?\.(?:probe|before|stacks|in_window|recipe|prepare|capture) = (\w+)", re.M)
+HOOKS = re.compile(r"^\t?.*?\.(?:probe|before|stacks|in_window|recipe|prepare|files|capture) = (\w+)", re.M)
 OPENED = re.compile(r"^\t?.*?\.(?:open|close|renew|attach|detach) = (\w+)", re.M)
 TABLE = re.compile(r"struct sw_(runtime|unwinder)_ops \w+ = \{\n(.*?)^\};", re.M | re.S)
 PLAIN = {"arch", "base", "capture", "copier", "copies", "events", "iterate", "process", "sample", "stop", "unwind"}

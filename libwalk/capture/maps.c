@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "capture/maps.h"
 #include "capture/before.h"
+#include "capture/space.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "snapshot/snapshot.h"
@@ -14,8 +15,26 @@ static void take_deinit(struct sw_take *take)
 	sw_close_p(&take->live_fd);
 }
 
+/* Opens files of which names come. Where one cannot be kept its names are missing, no more. */
+static void files_open(const struct sw_take *take, const struct sw_tables *tables)
+{
+	sw_cleanup(sw_free_p) struct sw_capture_space *space = calloc(1, sizeof(*space));
+	if (space == NULL)
+		return;
+	space->snap = take->snap;
+	space->proc_fd = take->target->proc_fd;
+	struct sw_capture capture = sw_capture_of(space);
+	tables = sw_tables_of(tables, take->snap);
+	for (size_t i = 0; i < tables->n_unwinders; i++) {
+		const struct sw_unwinder_ops *u = tables->unwinders[i];
+		if (u->files != NULL && (u->probe == NULL || u->probe(take->snap)))
+			(void) u->files(&capture);
+	}
+}
+
 int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
-		    struct sw_capture_waits *waits, struct sw_snapshot **ret, struct sw_error *err)
+		    const struct sw_tables *tables, struct sw_capture_waits *waits,
+		    struct sw_snapshot **ret, struct sw_error *err)
 {
 	sw_cleanup(take_deinit) struct sw_take take = {.target = target,
 						       .maps_only = true,
@@ -31,6 +50,8 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 	r = sw_take_files(&take);
 	if (r == 0)
 		r = sw_take_maps(&take);
+	if (r == 0 && tables != NULL)
+		files_open(&take, tables);
 	if (waits != NULL) {
 		waits->waited_ns = pages->waited_ns;
 		waits->copied_ns = pages->copied_ns;
@@ -50,5 +71,5 @@ int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
 int sw_snapshot_maps(struct sw_context *ctx, const struct sw_target *target,
 		     struct sw_snapshot **ret, struct sw_error *err)
 {
-	return sw_capture_maps(ctx, target, NULL, ret, err);
+	return sw_capture_maps(ctx, target, NULL, NULL, ret, err);
 }

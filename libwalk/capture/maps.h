@@ -3,6 +3,7 @@
 #define SW_CAPTURE_MAPS_H
 
 #include "process/target.h"
+#include "unwind/tables.h"
 
 /* Waits for memory and files that do not answer: those of file systems whose server does not. */
 struct sw_capture_waits {
@@ -11,9 +12,10 @@ struct sw_capture_waits {
 	int64_t copied_ns; /* for copies of files whose server answers */
 };
 
-/* A snapshot without threads: the process, its maps and modules. No thread is touched. As sw_snapshot_take(). waits: NULL is
- * as long as a capture waits. */
+/* A snapshot without threads: the process, its maps and modules. No thread is touched. As sw_snapshot_take(). tables: whose
+ * files beside the process are opened; NULL: none are. waits: NULL is as long as a capture waits. */
 int sw_capture_maps(struct sw_context *ctx, const struct sw_target *target,
-		    struct sw_capture_waits *waits, struct sw_snapshot **ret, struct sw_error *err);
+		    const struct sw_tables *tables, struct sw_capture_waits *waits,
+		    struct sw_snapshot **ret, struct sw_error *err);
 
 #endif

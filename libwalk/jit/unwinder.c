@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "jit/capture.h"
+#include "jit/perf/perfmap.h"
 #include "jit/sources.h"
 #include "jit/step.h"
 #include "copies/record.h"
@@ -36,6 +37,12 @@ static int jit_prepare(struct sw_capture *capture)
 		r = r < 0 ? r : one;
 	}
 	return r;
+}
+
+/* Perf maps are all that is beside a process; jitdumps are among its maps. */
+static int jit_files(struct sw_capture *capture)
+{
+	return sw_jit_perfmap_hooks.prepare(&(struct sw_jit_capture){.capture = capture});
 }
 
 /* ---- after the window --------------------------------------------------------------------------- */
@@ -79,8 +86,21 @@ static void reading_destroy(struct reading *r)
 	free(r);
 }
 
+static int source_attach(const struct sw_snapshot *snap, const struct sw_jit_hooks *h,
+			 struct reading *made, size_t i, const struct reading *last)
+{
+	const struct sw_jit_source_ops *source = sw_jit_sources[i];
+	if (source->again != NULL && last != NULL)
+		return source->again(last->sources[i], &made->sources[i]);
+	if (source->attach == NULL)
+		return 0;
+	return source->attach(snap, made->roots.all + made->roots.first[i], made->roots.count[i],
+			      h != NULL ? h->sources[i] : NULL, &made->sources[i]);
+}
+
+/* last: an earlier reading, of which the new one may share what is still so; NULL: none. */
 static int reading_create(const struct sw_snapshot *snap, const struct sw_jit_hooks *h,
-			  struct reading **ret)
+			  const struct reading *last, struct reading **ret)
 {
 	struct reading *made = calloc(1, sizeof(*made));
 	if (made == NULL)
@@ -89,11 +109,7 @@ static int reading_create(const struct sw_snapshot *snap, const struct sw_jit_ho
 	made->begin_ns = sw_clock_ns();
 	int r = sw_jit_roots_make(snap, &made->arena, &made->roots);
 	for (size_t i = 0; r == 0 && i < sw_n_jit_sources; i++)
-		if (sw_jit_sources[i]->attach != NULL)
-			r = sw_jit_sources[i]->attach(snap, made->roots.all + made->roots.first[i],
-						      made->roots.count[i],
-						      h != NULL ? h->sources[i] : NULL,
-						      &made->sources[i]);
+		r = source_attach(snap, h, made, i, last);
 	if (r < 0)
 		reading_destroy(made);
 	else
@@ -118,7 +134,7 @@ static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_st
 		return -SW_E_NOMEM;
 	st->snap = snap;
 	/* Beside copies each time that somebody asks has a reading of its own. */
-	int r = snap->priv->by_copies ? 0 : reading_create(snap, found, &st->newer);
+	int r = snap->priv->by_copies ? 0 : reading_create(snap, found, NULL, &st->newer);
 	if (r < 0)
 		jit_detach(st);
 	else
@@ -126,9 +142,12 @@ static int jit_attach(const struct sw_snapshot *snap, void *found, void **ret_st
 	return r;
 }
 
+/* The entry of a source that has only names is an id alone. */
 static bool reading_find(const struct reading *r, size_t i, uint64_t avma, struct sw_jit_entry *ret)
 {
 	*ret = (struct sw_jit_entry){0};
+	if (r != NULL && sw_jit_sources[i]->named != NULL)
+		return sw_jit_sources[i]->named(r->sources[i], avma, &ret->id);
 	return r != NULL && sw_jit_sources[i]->find != NULL &&
 	       sw_jit_sources[i]->find(r->sources[i], avma, ret) && avma >= ret->start_avma &&
 	       avma < ret->end_avma;
@@ -152,7 +171,7 @@ static void ask(struct jit_state *st, const struct sw_cursor *cursor)
 	    (last->begin_ns > st->event_ns || now_ns - last->end_ns < READ_SHARE * last->cost_ns))
 		return;
 	const int64_t cpu_ns = sw_clock_read(CLOCK_THREAD_CPUTIME_ID);
-	if (reading_create(st->snap, NULL, &made) < 0)
+	if (reading_create(st->snap, NULL, last, &made) < 0)
 		return; /* what is known goes on being used as it is */
 	for (size_t i = 0; i < sw_n_jit_sources; i++) /* now, not when it is needed */
 		(void) reading_find(made, i, cursor->lookup_avma, &entry);
@@ -209,6 +228,8 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 		struct sw_jit_entry entry;
 		struct sw_stepped s = {.end = ret->end};
 		bool old;
+		if (sw_jit_sources[i]->find == NULL)
+			continue; /* it has only names */
 		struct reading *by = source_find(st, i, cursor->lookup_avma, &entry, &old);
 		if (by == NULL)
 			continue;
@@ -238,30 +259,51 @@ static enum sw_step jit_step(void *state, struct sw_cursor *cursor, struct sw_st
 	return SW_STEP_FAIL;
 }
 
+static bool is_named(const struct jit_state *st, size_t i, uint64_t avma)
+{
+	struct sw_description name = {0};
+	return sw_jit_sources[i]->describe != NULL &&
+	       sw_jit_sources[i]->describe(st->newer->sources[i], avma, &name) == 1;
+}
+
+/* The cookie of a frame says which source is to name it, and what of it: beside copies of events another one may have
+ * published a name for the same address since. */
+static uint64_t cookie_of(size_t i, const struct sw_jit_entry *entry)
+{
+	return sw_mix64(entry->id ^ (uint64_t) (i + 1) << 56);
+}
+
+/* The first source that has the code at the time of the event, and a name for it; else the first that has the code. */
+static bool copied_owns(const struct jit_state *st, uint64_t avma, uint64_t *ret_cookie)
+{
+	bool owns = false, old;
+	for (size_t i = 0; i < sw_n_jit_sources; i++) {
+		struct sw_jit_entry entry;
+		if (source_find(st, i, avma, &entry, &old) == NULL || old)
+			continue;
+		bool named = is_named(st, i, avma);
+		if (named || !owns)
+			*ret_cookie = cookie_of(i, &entry);
+		owns = true;
+		if (named)
+			break;
+	}
+	return owns;
+}
+
 static bool jit_owns(void *state, const struct sw_cursor *cursor, uint64_t *ret_cookie)
 {
 	struct jit_state *st = state;
-	const bool by_copies = st->snap->priv->by_copies;
-	struct sw_description name;
 	/* V8 also publishes what is compiled into its file: that has a name there. */
 	if (cursor->place != NULL && sw_module_kind(cursor->place->module) == SW_MODULE_ELF)
 		return false;
 	ask(st, cursor);
+	if (st->snap->priv->by_copies)
+		return copied_owns(st, cursor->lookup_avma, ret_cookie);
+	/* The address says all that names() has to know. */
 	for (size_t i = 0; i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
-		bool old;
-		if (source_find(st, i, cursor->lookup_avma, &entry, &old) != NULL && !old) {
-			/* Else the address says all. */
-			*ret_cookie = by_copies ? entry.id : 0;
-			return true;
-		}
-		if (by_copies || sw_jit_sources[i]->find != NULL ||
-		    sw_jit_sources[i]->describe == NULL)
-			continue;
-		/* The source has only names. */
-		name.function[0] = '\0';
-		if (sw_jit_sources[i]->describe(st->newer->sources[i], cursor->lookup_avma,
-						&name) == 1)
+		if (reading_find(st->newer, i, cursor->lookup_avma, &entry))
 			return true;
 	}
 	return false;
@@ -273,7 +315,7 @@ static bool is_owner(const struct jit_state *st, size_t i, const struct sw_frame
 	struct sw_jit_entry entry;
 	return !st->snap->priv->by_copies ||
 	       (reading_find(st->newer, i, sw_frame_lookup_avma(frame), &entry) &&
-		entry.id == frame->cookie);
+		cookie_of(i, &entry) == frame->cookie);
 }
 
 static int jit_names(void *state, const struct sw_frame *frame, struct sw_description *ret)
@@ -304,7 +346,7 @@ static void jit_explain(void *state, const struct sw_snapshot *snap, uint64_t av
 	(void) snap; /* attach has it */
 	for (size_t i = 0; st->newer != NULL && i < sw_n_jit_sources; i++) {
 		struct sw_jit_entry entry;
-		if (reading_find(st->newer, i, avma, &entry))
+		if (sw_jit_sources[i]->find != NULL && reading_find(st->newer, i, avma, &entry))
 			sw_jit_entry_explain(&st->newer->rules, st->snap, i, sw_jit_source_names[i],
 					     &entry, avma, text);
 		if (sw_jit_sources[i]->explain != NULL)
@@ -322,6 +364,7 @@ const struct sw_unwinder_ops sw_unwind_jit = {
 	.sources = sw_jit_source_names,
 	.probe = sw_snapshot_has_made_code,
 	.prepare = jit_prepare,
+	.files = jit_files,
 	.capture = sw_jit_capture_all,
 	.attach = jit_attach,
 	.detach = jit_detach,

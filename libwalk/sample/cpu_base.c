@@ -180,7 +180,7 @@ static int maps_take(struct sw_cpu_sampler *s, struct sw_error *err)
 			.most_ms = sw_cpu_is_fed(s)
 					   ? sw_rests_patience_ms(s->feed.rests, sw_clock_ns())
 					   : 0};
-		r = sw_capture_maps(s->ctx, s->target, &s->waits, &s->base, err);
+		r = sw_capture_maps(s->ctx, s->target, &sw_tables, &s->waits, &s->base, err);
 		s->base_exec_id = before == exec_id_read(s) ? before : 0;
 		if (r < 0 || s->base_exec_id != 0 || !s->by_calls)
 			break;

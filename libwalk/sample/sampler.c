@@ -437,7 +437,7 @@ static bool light_renew(struct sw_sampler *s)
 		return false;
 	wanted_restore(s);
 	base_drop(s);
-	if (sw_capture_maps(s->ctx, target, NULL, &s->snap, &ignored) == 0 &&
+	if (sw_capture_maps(s->ctx, target, &sw_tables, NULL, &s->snap, &ignored) == 0 &&
 	    sw_returns_page(s->snap) == NULL)
 		light_prepare(s);
 	if (s->light == NULL)

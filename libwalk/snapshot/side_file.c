@@ -11,7 +11,8 @@ enum { READ_BYTES = 8 << 20 };
 
 struct side_file {
 	const char *name; /* the snapshot's arena's */
-	int fd;           /* owned; -EBADF once it was read */
+	int fd;           /* owned */
+	bool was_read;
 	struct sw_file_copy copy;
 };
 
@@ -118,8 +119,8 @@ void sw_file_copy_free(struct sw_file_copy *copy)
 /* Where only its end was read, it begins with a whole line. */
 static void file_read(struct side_file *f)
 {
-	sw_cleanup(sw_close_p) int fd = sw_take_fd(f->fd);
-	sw_file_copy_make(fd, SW_SIDE_FILE_BYTES, true, &f->copy);
+	f->was_read = true;
+	sw_file_copy_make(f->fd, SW_SIDE_FILE_BYTES, true, &f->copy);
 	struct sw_bytes *b = &f->copy.bytes;
 	const uint8_t *line = f->copy.cut ? memchr(b->data, '\n', b->size) : NULL;
 	if (line != NULL)
@@ -129,7 +130,7 @@ static void file_read(struct side_file *f)
 
 static bool file_get(struct side_file *f, struct sw_bytes *ret)
 {
-	if (f->fd >= 0)
+	if (!f->was_read)
 		file_read(f);
 	*ret = f->copy.bytes;
 	return f->copy.space != NULL;
@@ -148,9 +149,16 @@ uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, siz
 {
 	const struct side_file *f = file_find(snap, name, n);
 	struct stat st;
-	if (f == NULL || f->fd < 0)
+	if (f == NULL || f->was_read)
 		return f != NULL ? f->copy.bytes.size : 0;
 	return fstat(f->fd, &st) == 0 && st.st_size > 0 ? (uint64_t) st.st_size : 0;
+}
+
+int sw_side_file_fd(const struct sw_snapshot *snap, const char *name)
+{
+	const struct sw_snapshot *base = snap->priv->base;
+	const struct side_file *f = file_find(base != NULL ? base : snap, name, 0);
+	return f != NULL ? f->fd : -EBADF;
 }
 
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,

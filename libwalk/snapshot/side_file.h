@@ -23,6 +23,10 @@ int sw_side_file_keep(struct sw_snapshot *snap, const char *name, int fd);
 bool sw_side_file_get(const struct sw_snapshot *snap, const char *name, size_t n,
 		      struct sw_bytes *ret);
 
+/* The first file of that name, for those who read it again and again as it grows: an fd, borrowed from the snapshot or from
+ * the one whose maps it borrows. -EBADF when there is none. */
+int sw_side_file_fd(const struct sw_snapshot *snap, const char *name);
+
 /* The size of a side file, without reading it; 0 when there is none. */
 uint64_t sw_side_file_size(const struct sw_snapshot *snap, const char *name, size_t n);
 

@@ -115,6 +115,12 @@ struct sw_unwinder_ops {
 	int (*prepare)(struct sw_capture *capture);
 
 	/*
+	 * Optional. Target running, and only its maps are read: opens the files beside the process that prepare() opens
+	 * (snapshot/side_file.h), by sw_capture_open_stat() and sw_capture_proc_read(), and does nothing else.
+	 */
+	int (*files)(struct sw_capture *capture);
+
+	/*
 	 * Optional. In the window, nothing of the target changes: copy bounded ranges with
 	 * sw_capture_copy(), nothing else. No allocation, no opening, no parsing beyond following
 	 * pointers, a named limit on each loop.

@@ -98,12 +98,40 @@ def sampled_busy(tap, mode, options):
                   [(names, marked) for names, marked, _ in found if function in names][:5])
 
 
+NAMED = {"framed": ["made_outer", "made_inner"], "bare": ["made_bare"]}
+
+
+def named(tap, mode, options):
+    """Functions of a perf map have their names in samples as in dumps, but before the map was looked at twice."""
+    with Target("jit_busy", "map") as target:
+        found, total = [], 0
+        for _ in range(RUNS_MAX):
+            result = snapwalk("sample", target.pid, *options, "--duration", SECONDS, "--format", "json")
+            found += stacks(json.loads(result.stdout or '{"nodes": [], "samples": []}'))
+            total = sum(n for _, _, n in found)
+            if total >= ENOUGH:
+                break
+        target.process.stdin.close()
+        target.process.wait()
+    for function, names in NAMED.items():
+        of_it = [(stack, [name for name in stack if (name or "").startswith("made_")], n) for stack, _, n in found if function in stack]
+        tap.equal([stack for stack, made, _ in of_it if made not in (names, names[:1], [])][:3], [],
+                  f"{mode}, {function}: no function has the name of another")
+        all_of = sum(n for _, _, n in of_it)
+        known = sum(n for _, made, n in of_it if made == names)
+        print(f"# {mode}, {function}: {known} of {all_of} samples have the names", flush=True)
+        tap.check(known > all_of / 2 > 0, f"{mode}, {function}: functions of the perf map have their names",
+                  [stack for stack, _, _ in found if function in stack][:5])
+
+
 def busy(tap):
     if refused := iterator_refused():
         tap.skip("samples of code that a program makes", refused, "a kernel whose task iterator may be used (root, BPF with BTF)")
         return
     sampled_busy(tap, "cpu", ("--mode", "cpu", "--rate", RATE))
     sampled_busy(tap, "wall", ("--rate", RATE, "--max-load", 100))
+    named(tap, "cpu", ("--mode", "cpu", "--rate", RATE))
+    named(tap, "wall", ("--rate", RATE, "--max-load", 100))
 
 
 tap = Tap()

@@ -108,8 +108,21 @@ struct sw_jit_source_ops {
 		      size_t n_roots, void *found, void **ret_state);
 	void (*detach)(void *state); /* frees it; NULL allowed */
 
+	/*
+	 * Optional. Beside copies of events the source is read again and again: makes the state of a further reading, as
+	 * attach() does, out of an earlier one, and shares what is still so. Both are freed with detach(), in any order. 0,
+	 * -SW_E_NOMEM.
+	 */
+	int (*again)(void *state, void **ret_state);
+
 	/* Optional. Finds the entry of the code at an address. Called often: a search. */
 	bool (*find)(void *state, uint64_t avma, struct sw_jit_entry *ret);
+
+	/*
+	 * Optional, without find(): as it, of a source that has only names. *ret_id tells the name from one that was
+	 * published for the same code before or later.
+	 */
+	bool (*named)(void *state, uint64_t avma, uint64_t *ret_id);
 
 	/* Optional. The name of the code at an address: 1 or 0; *ret is zeroed. */
 	int (*describe)(void *state, uint64_t avma, struct sw_description *ret);

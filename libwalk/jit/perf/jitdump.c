@@ -23,15 +23,17 @@ enum {
 };
 
 struct jitdump_file {
+	size_t n_users;                 /* states that have it */
 	const struct sw_module *module; /* borrowed from the snapshot's context */
 	struct sw_file_copy copy;       /* owned */
-	struct sw_jitdump dump;         /* owned; over copy */
-	const char *problem;            /* static; NULL */
+	bool is_loaded;
+	struct sw_jitdump dump; /* owned; over copy */
+	const char *problem;    /* static; NULL */
 };
 
 struct jitdump_state {
 	const struct sw_snapshot *snap;
-	struct jitdump_file files[FILES_MAX];
+	struct jitdump_file *files[FILES_MAX]; /* owned, with others that have read the same */
 	size_t n;
 	bool loaded, more; /* more: than FILES_MAX */
 };
@@ -54,16 +56,36 @@ static bool is_jitdump_name(const struct sw_map *map)
 	return true;
 }
 
-static void file_add(struct jitdump_state *st, const struct sw_module *module)
+static int file_add(struct jitdump_state *st, const struct sw_module *module)
 {
 	for (size_t i = 0; i < st->n; i++)
-		if (st->files[i].module == module)
-			return;
+		if (st->files[i]->module == module)
+			return 0;
 	if (st->n == FILES_MAX) {
 		st->more = true;
-		return;
+		return 0;
 	}
-	st->files[st->n++].module = module;
+	struct jitdump_file *f = calloc(1, sizeof(*f));
+	if (f == NULL)
+		return -SW_E_NOMEM;
+	f->n_users = 1;
+	f->module = module;
+	st->files[st->n++] = f;
+	return 0;
+}
+
+static void jitdump_detach(void *state)
+{
+	struct jitdump_state *st = state;
+	for (size_t i = 0; st != NULL && i < st->n; i++) {
+		struct jitdump_file *f = st->files[i];
+		if (--f->n_users > 0)
+			continue;
+		sw_jitdump_deinit(&f->dump);
+		sw_file_copy_free(&f->copy);
+		free(f);
+	}
+	free(st);
 }
 
 static int jitdump_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
@@ -76,28 +98,57 @@ static int jitdump_attach(const struct sw_snapshot *snap, const struct sw_jit_ro
 	if (st == NULL)
 		return -SW_E_NOMEM;
 	st->snap = snap;
-	for (size_t i = 0; i < snap->n_maps; i++) {
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < snap->n_maps; i++) {
 		const struct sw_map *map = &snap->maps[i];
 		if ((map->prot & SW_MAP_EXEC) && map->place >= 0 && is_jitdump_name(map))
-			file_add(st, snap->places[map->place].module);
+			r = file_add(st, snap->places[map->place].module);
 	}
-	*ret_state = st;
-	return 0;
+	if (r < 0)
+		jitdump_detach(st);
+	else
+		*ret_state = st;
+	return r;
 }
 
-static void jitdump_detach(void *state)
+/* Records are only ever appended. */
+static bool has_grown(const struct jitdump_file *f)
 {
-	struct jitdump_state *st = state;
-	for (size_t i = 0; st != NULL && i < st->n; i++) {
-		sw_jitdump_deinit(&st->files[i].dump);
-		sw_file_copy_free(&st->files[i].copy);
+	struct stat st;
+	int fd = sw_module_fd(f->module);
+	return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t) st.st_size != f->copy.bytes.size &&
+	       !f->copy.cut;
+}
+
+static int jitdump_again(void *state, void **ret_state)
+{
+	const struct jitdump_state *last = state;
+	struct jitdump_state *st = calloc(1, sizeof(*st));
+	if (st == NULL)
+		return -SW_E_NOMEM;
+	st->snap = last->snap;
+	st->more = last->more;
+	int r = 0;
+	for (size_t i = 0; r == 0 && i < last->n; i++) {
+		struct jitdump_file *f = last->files[i];
+		if (!f->is_loaded || has_grown(f)) {
+			r = file_add(st, f->module);
+			continue;
+		}
+		f->n_users++;
+		st->files[st->n++] = f;
 	}
-	free(st);
+	if (r < 0)
+		jitdump_detach(st);
+	else
+		*ret_state = st;
+	return r;
 }
 
 static void file_load(struct jitdump_file *f, size_t *bytes_left)
 {
 	int fd = sw_module_fd(f->module);
+	f->is_loaded = true;
 	if (fd >= 0 && *bytes_left > 0)
 		sw_file_copy_make(fd, *bytes_left, false, &f->copy);
 	*bytes_left -= f->copy.bytes.size;
@@ -118,8 +169,14 @@ static void file_load(struct jitdump_file *f, size_t *bytes_left)
 static void load(struct jitdump_state *st)
 {
 	size_t bytes_left = FILES_BYTES_MAX;
-	for (size_t i = 0; !st->loaded && i < st->n; i++)
-		file_load(&st->files[i], &bytes_left);
+	for (size_t i = 0; !st->loaded && i < st->n; i++) {
+		struct jitdump_file *f = st->files[i];
+		if (f->is_loaded) /* by an earlier reading */
+			bytes_left -=
+				f->copy.bytes.size < bytes_left ? f->copy.bytes.size : bytes_left;
+		else
+			file_load(f, &bytes_left);
+	}
 	st->loaded = true;
 }
 
@@ -128,8 +185,8 @@ static const struct sw_jitdump_function *function_at(struct jitdump_state *st, u
 {
 	load(st);
 	for (size_t i = 0; i < st->n; i++) {
-		const struct sw_jitdump_function *f = sw_jitdump_find(&st->files[i].dump, avma);
-		*ret_dump = &st->files[i].dump;
+		const struct sw_jitdump_function *f = sw_jitdump_find(&st->files[i]->dump, avma);
+		*ret_dump = &st->files[i]->dump;
 		if (f != NULL)
 			return f;
 	}
@@ -146,6 +203,7 @@ static bool jitdump_find(void *state, uint64_t avma, struct sw_jit_entry *ret)
 	ret->start_avma = f->start_avma;
 	ret->end_avma = f->start_avma + f->bytes;
 	ret->how = SW_JIT_UNKNOWN;
+	ret->id = f->name_off; /* each record has another place */
 	if (sw_jitdump_cfi(dump, f, &ret->cfi) &&
 	    sw_cfi_fde_find(&ret->cfi, avma, &ret->cfi_off, &entry) == 1)
 		ret->how = SW_JIT_CFI;
@@ -186,7 +244,7 @@ static bool all_small(const struct jitdump_state *st)
 {
 	struct stat file;
 	for (size_t i = 0; i < st->n; i++) {
-		int fd = sw_module_fd(st->files[i].module);
+		int fd = sw_module_fd(st->files[i]->module);
 		if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > COUNT_BYTES)
 			return false;
 	}
@@ -200,7 +258,7 @@ static size_t jitdump_recognise(void *state, struct sw_runtime *ret, size_t max)
 		return 0;
 	load(st);
 	for (size_t i = 0; i < st->n && i < max; i++) {
-		const struct jitdump_file *f = &st->files[i];
+		const struct jitdump_file *f = st->files[i];
 		ret[i] = (struct sw_runtime){.name = "jitdump", .entries = (int64_t) f->dump.n};
 		(void) snprintf(ret[i].where, sizeof(ret[i].where), "%s",
 				sw_module_path(f->module)); /* cut is fine: it is prose */
@@ -220,6 +278,7 @@ const struct sw_jit_source_ops sw_jit_jitdump = {
 	.name = "jitdump",
 	.attach = jitdump_attach,
 	.detach = jitdump_detach,
+	.again = jitdump_again,
 	.find = jitdump_find,
 	.describe = jitdump_describe,
 	.explain = jitdump_explain,

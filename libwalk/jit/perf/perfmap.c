@@ -3,8 +3,10 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "jit/common/source.h"
+#include "jit/perf/perfmap_text.h"
 #include "process/proc.h"
 #include "snapshot/side_file.h"
+#include "snapshot/snapshot.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -125,14 +127,11 @@ static const char *status_line(const char *text, const char *key)
 static long own_pid(const char *status)
 {
 	const char *at = status_line(status, "\nNSpid:");
-	long pid = 0;
-	for (char *end; at != NULL && *at != '\n' && *at != '\0'; at = end) {
-		long next = strtol(at, &end, 10);
-		if (end == at)
-			break;
-		pid = next;
-	}
-	return pid;
+	if (at == NULL)
+		return 0;
+	for (at += strcspn(at, "\n"); at[-1] >= '0' && at[-1] <= '9'; at--) {
+	} /* a colon is before them */
+	return strtol(at, NULL, 10);
 }
 
 /* Real, effective, saved and file system's user. */
@@ -176,11 +175,10 @@ static int perfmap_prepare(struct sw_jit_capture *c)
 	char status[STATUS_BYTES], path[64];
 	struct stat st;
 	struct sw_capture *capture = c->capture;
-	if (sw_capture_proc_read(capture, "status", status, sizeof(status)) <= 0)
-		return 0; /* it is gone, and that is found out elsewhere */
-	long pid = own_pid(status);
+	ssize_t n = sw_capture_proc_read(capture, "status", status, sizeof(status));
+	long pid = n > 0 ? own_pid(status) : 0;
 	if (pid <= 0)
-		return 0;
+		return 0; /* it is gone, and that is found out elsewhere */
 	(void) snprintf(path, sizeof(path), "/tmp/perf-%ld.map", pid); /* fits */
 	sw_cleanup(sw_close_p) int fd = sw_capture_open_stat(capture, path, &st);
 	if (fd < 0 && errno == ETIMEDOUT)
@@ -201,11 +199,24 @@ static int perfmap_prepare(struct sw_jit_capture *c)
 
 struct perfmap {
 	const struct sw_snapshot *snap;
+	/* Beside copies of events, else NULL: the lines, shared by all that have read them, and the end of those that were there
+	 * then. */
+	struct sw_perfmap_text *copied;
+	uint64_t end;
 	bool loaded, limited, nomem;
 	struct sw_bytes text; /* borrowed from the snapshot; empty: none */
 	struct sw_jit_ranges ranges;
 	size_t n_lines;
 };
+
+/* The map where it can be read again. A file whose server may cease to answer was opened as a copy, which has no name and does
+ * not grow; nor does one that was removed. */
+static int growing_fd(const struct sw_snapshot *snap)
+{
+	struct stat st;
+	int fd = sw_side_file_fd(snap, side_name);
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink > 0 ? fd : -EBADF;
+}
 
 static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_root *roots,
 			  size_t n_roots, void *found, void **ret_state)
@@ -217,6 +228,25 @@ static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_ro
 	if (m == NULL)
 		return -SW_E_NOMEM;
 	m->snap = snap;
+	if (snap->priv->by_copies) {
+		m->copied = sw_perfmap_text_create(growing_fd(snap));
+		m->nomem = m->copied == NULL || sw_perfmap_text_look(m->copied, &m->end) < 0;
+	}
+	*ret_state = m;
+	return 0;
+}
+
+static int perfmap_again(void *state, void **ret_state)
+{
+	const struct perfmap *last = state;
+	struct perfmap *m = calloc(1, sizeof(*m));
+	if (m == NULL)
+		return -SW_E_NOMEM;
+	m->snap = last->snap;
+	if (last->copied != NULL) {
+		m->copied = sw_perfmap_text_share(last->copied);
+		m->nomem = sw_perfmap_text_look(m->copied, &m->end) < 0;
+	}
 	*ret_state = m;
 	return 0;
 }
@@ -224,8 +254,10 @@ static int perfmap_attach(const struct sw_snapshot *snap, const struct sw_jit_ro
 static void perfmap_detach(void *state)
 {
 	struct perfmap *m = state;
-	if (m != NULL)
-		sw_jit_ranges_deinit(&m->ranges);
+	if (m == NULL)
+		return;
+	sw_perfmap_text_drop(m->copied);
+	sw_jit_ranges_deinit(&m->ranges);
 	free(m);
 }
 
@@ -243,17 +275,32 @@ static void load(struct perfmap *m)
 		sw_jit_ranges_deinit(&m->ranges);
 }
 
-static bool line_at(struct perfmap *m, uint64_t avma, struct sw_perfmap_line *ret)
+/* *ret_place: of the line in the map. */
+static bool line_at(struct perfmap *m, uint64_t avma, struct sw_perfmap_line *ret,
+		    uint64_t *ret_place)
 {
+	if (m->snap->priv->by_copies) /* a line that came later has hidden what was there before */
+		return m->copied != NULL && sw_perfmap_text_find(m->copied, avma, ret, ret_place) &&
+		       *ret_place < m->end;
 	load(m);
 	const struct sw_jit_range *range = sw_jit_ranges_find(&m->ranges, avma);
-	return range != NULL && sw_perfmap_line_read(m->text, range->value, ret);
+	if (range == NULL)
+		return false;
+	*ret_place = range->value;
+	return sw_perfmap_line_read(m->text, range->value, ret);
+}
+
+static bool perfmap_named(void *state, uint64_t avma, uint64_t *ret_id)
+{
+	struct sw_perfmap_line line;
+	return line_at(state, avma, &line, ret_id);
 }
 
 static int perfmap_describe(void *state, uint64_t avma, struct sw_description *ret)
 {
 	struct sw_perfmap_line line;
-	if (!line_at(state, avma, &line))
+	uint64_t place;
+	if (!line_at(state, avma, &line, &place))
 		return 0;
 	size_t n =
 		line.name.size < sizeof(ret->function) ? line.name.size : sizeof(ret->function) - 1;
@@ -267,10 +314,11 @@ static void perfmap_explain(void *state, uint64_t avma, struct sw_text *text)
 {
 	struct perfmap *m = state;
 	struct sw_perfmap_line line;
+	uint64_t place;
 	const char *refused = sw_side_file_refused(m->snap, side_name);
 	if (refused != NULL)
 		sw_text_printf(text, "perf-map: not used: %s\n", refused);
-	if (line_at(m, avma, &line))
+	if (line_at(m, avma, &line, &place))
 		sw_text_printf(text, "perf-map: [0x%" PRIx64 ", 0x%" PRIx64 "), %.*s\n",
 			       line.start_avma, line.start_avma + line.bytes, (int) line.name.size,
 			       (const char *) line.name.data);
@@ -279,7 +327,7 @@ static void perfmap_explain(void *state, uint64_t avma, struct sw_text *text)
 static size_t perfmap_recognise(void *state, struct sw_runtime *ret, size_t max)
 {
 	struct perfmap *m = state;
-	if (max == 0 || m == NULL)
+	if (max == 0 || m == NULL || m->snap->priv->by_copies) /* samples do not list it */
 		return 0;
 	if (sw_side_file_size(m->snap, side_name, 0) <= COUNT_BYTES)
 		load(m);
@@ -303,6 +351,8 @@ const struct sw_jit_source_ops sw_jit_perfmap = {
 	.name = side_name,
 	.attach = perfmap_attach,
 	.detach = perfmap_detach,
+	.again = perfmap_again,
+	.named = perfmap_named,
 	.describe = perfmap_describe,
 	.explain = perfmap_explain,
 	.recognise = perfmap_recognise,

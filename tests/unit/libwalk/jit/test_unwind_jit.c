@@ -7,6 +7,7 @@
 #include "elf_make.h"
 #include "jit/common/source.h"
 #include "jit_case.h"
+#include "snapshot/side_file.h"
 #include "snapshot/snapshot.h"
 #include "walk/active.h"
 #include "walk_case.h"
@@ -14,6 +15,8 @@
 
 #include <dwarf.h>
 #include <snapwalk/clock.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
@@ -241,5 +244,76 @@ TEST(test_of_events)
 	assert_false(owned);
 	e->descriptor[2] = 0;
 	assert_int_equal(at_event(e, now_ns(), &owned), -1);
+	events_destroy(e);
+}
+
+/* The name of the code at an event at that time; "" for none. */
+static void event_name_is(struct events *e, int64_t time_ns, const char *name)
+{
+	struct sw_walks *walks;
+	e->copy.head.time_ns = (uint64_t) time_ns;
+	assert_true(sw_active_renew(&e->kept));
+	assert_int_equal(sw_walk_all(e->snap, NULL, &walks, NULL), 0);
+	const struct sw_frame *frame = &walks->walks[0].frames[0];
+	struct sw_description is = {0};
+	assert_int_equal(frame->owner != 0, name[0] != '\0');
+	if (frame->owner != 0)
+		assert_int_equal(sw_walk_describe(walks, frame, &is), 1);
+	assert_string_equal(is.function, name);
+	sw_walks_destroy(walks);
+}
+
+static void append(int fd, const char *line)
+{
+	assert_int_equal(write(fd, line, strlen(line)), strlen(line));
+}
+
+/* A name of a perf map counts that was there before the event, and is the newest after it. */
+TEST(test_perf_map_of_events)
+{
+	struct events *e = events_create();
+	e->descriptor[2] = 0; /* nobody else has the code */
+	char path[] = "/tmp/snapwalk-map-XXXXXX";
+	int fd = mkstemp(path), kept_fd = dup(fd);
+	assert_true(kept_fd >= 0);
+	append(fd, "660000000000 40 first\n");
+	assert_int_equal(sw_side_file_keep(e->snap, "perf-map", kept_fd), 0);
+	event_name_is(e, now_ns(), ""); /* it may have come after the event */
+	event_name_is(e, now_ns(), "first");
+	event_name_is(e, now_ns(), "first");
+	append(fd, "660000000000 40 second\n");
+	event_name_is(e, now_ns(), ""); /* one of both */
+	event_name_is(e, now_ns(), "second");
+	append(fd, "660000000040 40 next\n");
+	event_name_is(e, now_ns(), "second");
+	event_name_is(e, now_ns() + 60 * INT64_C(1000000000), ""); /* nobody has looked since */
+	(void) close(fd);                                          /* a memfd */
+	events_destroy(e);
+}
+
+/* Where the source that has the table has no name, another one gives it. */
+TEST(test_perf_map_beside_table)
+{
+	struct events *e = events_create();
+	char path[] = "/tmp/snapwalk-map-XXXXXX";
+	int fd = mkstemp(path);
+	append(fd, "660000000000 40 named\n");
+	assert_int_equal(sw_side_file_keep(e->snap, "perf-map", fd), 0);
+	event_name_is(e, now_ns(), "");
+	event_name_is(e, now_ns(), "named");
+	(void) unlink(path); /* it is there */
+	events_destroy(e);
+}
+
+/* The file may be a copy, which does not grow: nobody knows what its lines are worth now. */
+TEST(test_copied_perf_map_of_events)
+{
+	struct events *e = events_create();
+	e->descriptor[2] = 0;
+	int fd = memfd_create("map", MFD_CLOEXEC);
+	append(fd, "660000000000 40 named\n");
+	assert_int_equal(sw_side_file_keep(e->snap, "perf-map", fd), 0);
+	event_name_is(e, now_ns(), "");
+	event_name_is(e, now_ns(), "");
 	events_destroy(e);
 }
