@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum {
-	BUCKETS = 1 << 14,
+	BUCKETS_FIRST =
+		1 << 8, /* then as many as there are nodes: a process may be one of hundreds */
 	NODES_MAX = 1 << 16,
 	BYTES_MAX = 8 << 20, /* of answers and frames; then all is forgotten */
 	ROUND = 256,         /* walks, after which it is looked whether it pays */
@@ -54,7 +55,8 @@ struct sw_remembered {
 	size_t bytes;       /* of the arena */
 	struct node *nodes; /* owned; the first one is the root */
 	size_t n, capacity;
-	uint32_t buckets[BUCKETS];
+	uint32_t *buckets; /* owned; a power of two of them */
+	size_t n_buckets;
 	size_t n_asked, n_found, rest;
 	bool is_unsteady; /* the same answers led to other questions: a fault of ours. Nothing is remembered any more */
 	struct sw_read_log log;
@@ -72,7 +74,9 @@ bool sw_remembered_is(const void *key)
 static void forget(struct sw_remembered *m)
 {
 	sw_arena_deinit(&m->arena);
-	memset(m->buckets, 0, sizeof(m->buckets));
+	free(m->buckets);
+	m->buckets = NULL;
+	m->n_buckets = 0;
 	m->n = m->bytes = 0;
 }
 
@@ -162,6 +166,11 @@ static bool is_answer(const struct node *node, const uint8_t *answer, size_t byt
 	return memcmp(node->answer, answer, bytes) == 0;
 }
 
+static uint32_t *bucket_of(const struct sw_remembered *m, uint64_t hash)
+{
+	return &m->buckets[hash & (m->n_buckets - 1)];
+}
+
 /* The node to which the answer leads; 0: none. */
 static uint32_t child_find(struct sw_remembered *m, uint32_t parent, const uint8_t *answer,
 			   size_t bytes)
@@ -169,8 +178,10 @@ static uint32_t child_find(struct sw_remembered *m, uint32_t parent, const uint8
 	uint32_t last = m->nodes[parent].last;
 	if (last != 0 && is_answer(&m->nodes[last], answer, bytes))
 		return last;
+	if (m->n_buckets == 0)
+		return 0;
 	uint64_t hash = answer_hash(parent, answer, bytes);
-	for (uint32_t i = m->buckets[hash % BUCKETS]; i != 0; i = m->nodes[i].next) {
+	for (uint32_t i = *bucket_of(m, hash); i != 0; i = m->nodes[i].next) {
 		const struct node *node = &m->nodes[i];
 		if (node->hash != hash || node->parent != parent || !is_answer(node, answer, bytes))
 			continue;
@@ -254,6 +265,26 @@ static const void *keep(struct sw_remembered *m, const void *what, size_t bytes)
 	return kept;
 }
 
+/* At least as many buckets as there are nodes, so that few are compared for each answer. */
+static int buckets_grow(struct sw_remembered *m)
+{
+	if (m->n < m->n_buckets)
+		return 0;
+	size_t n = m->n_buckets == 0 ? BUCKETS_FIRST : m->n_buckets * 2;
+	uint32_t *grown = calloc(n, sizeof(*grown));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	free(m->buckets);
+	m->buckets = grown;
+	m->n_buckets = n;
+	for (uint32_t i = 1; i < m->n; i++) {
+		uint32_t *bucket = bucket_of(m, m->nodes[i].hash);
+		m->nodes[i].next = *bucket;
+		*bucket = i;
+	}
+	return 0;
+}
+
 /* The node that an answer leads to, made if there is none; 0: no memory. */
 static uint32_t child_get(struct sw_remembered *m, uint32_t parent, const void *answer,
 			  size_t bytes)
@@ -266,12 +297,14 @@ static uint32_t child_get(struct sw_remembered *m, uint32_t parent, const void *
 	if (grown == NULL)
 		return 0;
 	m->nodes = grown;
+	if (buckets_grow(m) < 0)
+		return 0;
 	const bool is_word = bytes == sizeof(uint64_t);
 	const void *kept = is_word ? NULL : keep(m, answer, bytes);
 	if (kept == NULL && !is_word)
 		return 0;
 	uint64_t hash = answer_hash(parent, answer, bytes);
-	uint32_t *bucket = &m->buckets[hash % BUCKETS];
+	uint32_t *bucket = bucket_of(m, hash);
 	found = (uint32_t) m->n++;
 	m->nodes[found] = (struct node){.hash = hash,
 					.parent = parent,
