@@ -107,8 +107,10 @@ const struct sw_option sw_option_table[] = {
 
 	{"threads", 0, "all|running|TID,...", STOPS, "which threads to capture (default all)",
 	 sw_set_threads, false},
-	{"stop", 0, "auto|never|always", LOOKS,
+	{"stop", 0, "auto|never|always", LOOKS & ~SW_FOR_SAMPLE,
 	 "threads to stop: those on a CPU, none, or all (default auto)", sw_set_stop, false},
+	{"stop", 0, "auto|never|always", SW_FOR_SAMPLE,
+	 "threads to stop: those on a CPU, none, or all (default none)", sw_set_stop, false},
 	{"kernel", 0, NULL, SW_FOR_DUMP, "also what blocked threads call in the kernel; as root",
 	 sw_set_kernel, false},
 	{"max-stop", 0, "MS", LOOKS | SW_FOR_HOOK, "longest time to stop them (default 100)",

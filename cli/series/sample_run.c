@@ -51,18 +51,27 @@ static int recording_open(struct sw_sample_run *run, const struct sw_subject *su
 	return r < 0 ? r : sw_recorder_create(target, &how, run->session, &run->sink, ret, err);
 }
 
-/* Threads that run have no stack that counts for blocked time: nobody is to be stopped, as long as the counters
- * can be read. */
+/*
+ * Nobody is stopped unless that was asked for, or the kernel refuses to sample threads that run: for blocked time they have no
+ * stack that counts, as long as the counters can be read.
+ */
 static int recorder_create(struct sw_sample_run *run, const struct sw_subject *subject,
 			   struct sw_recorder **ret, struct sw_error *err)
 {
+	const bool off = run->options->mode == SW_RECORD_OFF;
+	struct sw_recorder *made;
 	struct sw_error ignored;
-	if (run->options->mode == SW_RECORD_OFF && !run->options->stop_given) {
-		run->quiet = *run->options;
-		run->quiet.snapshot.stop = SW_STOP_NEVER;
-		run->quiet.snapshot.blocked_only = true;
-		if (recording_open(run, subject, &run->quiet, ret, &ignored) == 0)
+	if (run->options->stop_given)
+		return recording_open(run, subject, run->options, ret, err);
+	run->quiet = *run->options;
+	run->quiet.snapshot.stop = SW_STOP_NEVER;
+	run->quiet.snapshot.blocked_only = off;
+	if (recording_open(run, subject, &run->quiet, &made, &ignored) == 0) {
+		if (off || sw_recorder_quiet(made)) {
+			*ret = made;
 			return 0;
+		}
+		sw_recorder_destroy(made);
 	}
 	return recording_open(run, subject, run->options, ret, err);
 }
@@ -416,6 +425,23 @@ static void say_blocked(const struct sw_sample_run *run, const struct sw_recorde
 	       (double) t->blocked_ns / 1e9, unplaced);
 }
 
+/* Says once what only a stop would have had. */
+static void say_native(const struct sw_sample_run *run)
+{
+	const char *why = "";
+	uint64_t n = 0;
+	for (size_t i = 0; i < run->n_recorders; i++) {
+		const char *one = sw_recorder_no_recipe(run->recorders[i]);
+		n += sw_recorder_native(run->recorders[i]);
+		why = why[0] == '\0' ? one : why;
+	}
+	if (n > 0)
+		sw_say(about_of(run), "samples_native",
+		       "%llu samples of threads that ran have native frames only: %s; --stop auto "
+		       "stops threads for the others",
+		       ull(n), why);
+}
+
 /* Whether part of whole is so much that the result is not what was asked for. */
 static bool is_much(uint64_t part, uint64_t whole)
 {
@@ -515,6 +541,7 @@ int sw_sample_run_summary(const struct sw_sample_run *run, bool with_margins)
 		say_totals(run, &t);
 	if (run->options->mode == SW_RECORD_OFF)
 		say_blocked(run, &t);
+	say_native(run);
 	int status = sw_status_worse(run->status, say_missing(run, &t));
 	if (with_margins)
 		say_few(run, &t);

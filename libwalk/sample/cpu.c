@@ -65,6 +65,7 @@ static int create(struct sw_context *ctx, struct sw_target *target,
 	if (wanted != NULL)
 		s->wanted = *wanted;
 	s->fixed = (flags & SW_CPU_SAMPLER_FIXED) != 0;
+	s->native_frames = (flags & SW_CPU_SAMPLER_NATIVE) != 0;
 	s->names.task_fd = target->task_fd;
 	s->names.fixed = s->fixed;
 	s->beside_looks = (flags & SW_CPU_SAMPLER_CLOCK) != 0;

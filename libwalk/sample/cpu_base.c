@@ -98,6 +98,15 @@ static int fixed_take(struct sw_cpu_sampler *s, struct sw_error *err)
 	return r;
 }
 
+/* Finds what the kernel is to copy of frames: nothing where native frames are enough, and there is no more. */
+static int recipe_find(struct sw_cpu_sampler *s, struct sw_recipe *ret)
+{
+	s->no_copies = (struct sw_error){0};
+	int r = sw_sample_recipe(s->base, &sw_tables, ret, &s->no_copies);
+	s->lacks_runtime = r == -SW_E_INVALID && s->native_frames;
+	return s->lacks_runtime ? 0 : r;
+}
+
 /* The program is loaded once. Where that is refused, events without it have to do; system calls have no others. */
 static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
@@ -108,7 +117,7 @@ static int recipe_take(struct sw_cpu_sampler *s, struct sw_error *err)
 		return 0;
 	if (s->fixed)
 		return fixed_take(s, err);
-	int r = sw_sample_recipe(s->base, &sw_tables, &recipe, &s->no_copies);
+	int r = recipe_find(s, &recipe);
 	if (r == 0 && s->copies == NULL)
 		r = copies_open(s, &s->no_copies);
 	if (r == 0 && s->has_recipe && memcmp(&recipe, &s->recipe, sizeof(recipe)) == 0)
@@ -135,7 +144,8 @@ static void copies_lend(struct sw_cpu_sampler *s)
 {
 	struct sw_snapshot_priv *priv = s->snap->priv;
 	priv->by_copies = true;
-	priv->native_only = s->fixed;
+	priv->native_only = s->fixed || s->lacks_runtime;
+	priv->lacks_runtime = s->lacks_runtime;
 	priv->unpublished = sw_sample_is_unpublished(s->base, &sw_tables);
 	priv->kept = &s->kept;
 	priv->task_fd = s->target->task_fd;

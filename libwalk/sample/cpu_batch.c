@@ -249,6 +249,7 @@ void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			continue;
 		}
 		if (s->copies != NULL) { /* a snapshot is of one instant */
+			s->n_native += s->lacks_runtime;
 			sw_cpu_copy_add(s);
 			return;
 		}

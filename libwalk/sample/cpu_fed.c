@@ -40,8 +40,8 @@ void sw_cpu_sampler_note_code(struct sw_cpu_sampler *s, bool program)
 
 const char *sw_cpu_sampler_no_recipe(const struct sw_cpu_sampler *s)
 {
-	return sw_cpu_is_fed(s) && s->snap != NULL && s->no_copies.code != 0 ? s->no_copies.message
-									     : "";
+	bool lacks = sw_cpu_is_fed(s) ? s->snap != NULL : s->lacks_runtime;
+	return lacks && s->no_copies.code != 0 ? s->no_copies.message : "";
 }
 
 uint64_t sw_cpu_sampler_native(const struct sw_cpu_sampler *s)

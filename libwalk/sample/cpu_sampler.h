@@ -44,13 +44,15 @@ struct sw_cpu_sampler {
 	struct sw_copies *copies;
 	struct sw_recipe recipe; /* that the kernel has, if it has one */
 	bool has_recipe;
-	struct sw_copy copy;           /* the last one */
-	struct sw_copy said;           /* the same with the parts that say what it is of */
-	struct sw_uprobes probes;      /* owned: where functions are the events */
-	struct sw_cpu_feed feed;       /* drain: NULL: it has events of its own */
-	bool has_fed;                  /* copy is one that was handed over, and not looked at yet */
-	uint32_t recipe_generation;    /* fed: of copies that were made by the recipe */
-	uint64_t n_native;             /* fed: copies without what the recipe is for */
+	struct sw_copy copy;        /* the last one */
+	struct sw_copy said;        /* the same with the parts that say what it is of */
+	struct sw_uprobes probes;   /* owned: where functions are the events */
+	struct sw_cpu_feed feed;    /* drain: NULL: it has events of its own */
+	bool has_fed;               /* copy is one that was handed over, and not looked at yet */
+	uint32_t recipe_generation; /* fed: of copies that were made by the recipe */
+	uint64_t n_native;          /* copies without what the recipe is for */
+	bool native_frames; /* not fed: they are enough where there is no recipe for the runtime */
+	bool lacks_runtime; /* that is so */
 	struct sw_rests rests;         /* fed: of looks at memory that does not answer */
 	uint64_t n_unanswered;         /* fed: copies that were left out for that */
 	struct sw_capture_waits waits; /* of the last look at the maps */

@@ -22,6 +22,14 @@ const char *sw_record_mode_name(enum sw_record_mode mode)
 
 /* ---- create, destroy ------------------------------------------------------------------------ */
 
+/* SW_CPU_SAMPLER_*: whether native frames are enough where nobody may be stopped. */
+static unsigned flags_of(const struct sw_recorder_options *o)
+{
+	if (o->fixed)
+		return SW_CPU_SAMPLER_FIXED;
+	return o->how.snapshot.stop == SW_STOP_NEVER ? SW_CPU_SAMPLER_NATIVE : 0;
+}
+
 /* Where the kernel refuses events, running threads are sampled by the clock. */
 static int events_begin(struct sw_recorder *r, size_t stack_bytes, unsigned flags,
 			struct sw_error *err)
@@ -63,7 +71,9 @@ static bool both_begin(struct sw_recorder *r)
 	struct sw_error ignored;
 	quiet.stop = SW_STOP_NEVER;
 	quiet.blocked_only = true;
-	if (events_begin(r, stack_bytes, SW_CPU_SAMPLER_CLOCK, &ignored) < 0 || r->cpu == NULL)
+	if (events_begin(r, stack_bytes, SW_CPU_SAMPLER_CLOCK | flags_of(&r->options), &ignored) <
+		    0 ||
+	    r->cpu == NULL)
 		return false;
 	bool kernel = sw_cpu_sampler_with_kernel(r->cpu);
 	if (!kernel)
@@ -89,8 +99,7 @@ static int sampling_begin(struct sw_recorder *r, struct sw_error *err)
 	if (o->mode == SW_RECORD_WALL && o->with_events && !always && both_begin(r))
 		return 0;
 	if (o->mode == SW_RECORD_CPU && !always)
-		code = events_begin(r, o->how.snapshot.stack_bytes,
-				    o->fixed ? SW_CPU_SAMPLER_FIXED : 0, err);
+		code = events_begin(r, o->how.snapshot.stack_bytes, flags_of(o), err);
 	if (code == 0 && r->cpu == NULL)
 		code = sampler_begin(r, &o->how.snapshot, err);
 	return code;
@@ -331,7 +340,7 @@ bool sw_recorder_has_events(const struct sw_recorder *r)
 
 uint64_t sw_recorder_native(const struct sw_recorder *r)
 {
-	return sw_cpu_sampler_native(r->cpu);
+	return r->cpu != NULL ? sw_cpu_sampler_native(r->cpu) : 0;
 }
 
 uint64_t sw_recorder_unanswered(const struct sw_recorder *r)
@@ -341,7 +350,7 @@ uint64_t sw_recorder_unanswered(const struct sw_recorder *r)
 
 const char *sw_recorder_no_recipe(const struct sw_recorder *r)
 {
-	return sw_cpu_sampler_no_recipe(r->cpu);
+	return r->cpu != NULL ? sw_cpu_sampler_no_recipe(r->cpu) : "";
 }
 
 struct sw_event_cost sw_recorder_event_cost(const struct sw_recorder *r)

@@ -230,6 +230,43 @@ def without_events(tap):
                   count_of(result, "work_three") > 0, "no stops: without events as ever, which is said", result)
 
 
+# A runtime of which the kernel copies nothing: an image of Windows code in a program of Python.
+WITH_IMAGE = """
+import mmap, sys
+file = open(sys.argv[1], "rb")
+image = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+def spin():
+    while True:
+        sum(range(1000))
+print("ready", flush=True)
+spin()
+"""
+
+
+def without_frames_of_runtime(tap):
+    """Frames that only a stop has are left out, which is said once, with the option that has them."""
+    if without_stops_refused(tap, "wall without frames of a runtime"):
+        return
+    with tempfile.NamedTemporaryFile() as image:
+        image.write(b"MZ" + bytes(4094))
+        image.flush()
+        with Target("python", "-c", WITH_IMAGE, image.name, path="/usr/bin/python3") as target:
+            for mode in ("wall", "cpu"):
+                result = sampled(target, "--mode", mode, rate=99)
+                found = counts(result.stdout)
+                native = sum(n for stack, n in found.items() if "[cut: native_only]" in stack)
+                # By the clock it is also met while it waits for a CPU, and read then.
+                tap.check(native > 0 and (mode == "wall" or native == sum(found.values())),
+                          f"{mode}: stacks of a thread on a CPU have native frames, and say so", result)
+                tap.check("nothing was stopped" in result.stderr and
+                          len(re.findall(r"native frames only: process \d+ has images of Windows code; --stop auto", result.stderr)) == 1,
+                          f"{mode}: nothing was stopped, and it is said what that lacks", result.stderr)
+            result = wait_until(lambda: next((r for r in [sampled(target, "--stop", "auto", "--max-load", 100)]
+                                              if "nothing was stopped" not in r.stderr), None), "a run that met it on a CPU")
+            tap.check(count_of(result, "spin") > 0 and "native frames only" not in result.stderr,
+                      "--stop auto has the functions", result)
+
+
 def without_stops_of_what_comes(tap):
     """Programs and code that come while a process is sampled."""
     if without_stops_refused(tap, "wall without a stop, of what comes"):
@@ -445,5 +482,5 @@ def burst(tap):
 
 
 if __name__ == "__main__":
-    Tap.main([burst, every_thread_counts, off_cpu, cpu_time_of_what_comes, without_stops_of_others, without_events,
+    Tap.main([burst, every_thread_counts, off_cpu, cpu_time_of_what_comes, without_stops_of_others, without_events, without_frames_of_runtime,
               without_stops_of_what_comes, code_that_comes, load_limit, until_told, threads_and_programs, several])

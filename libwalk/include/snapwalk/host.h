@@ -93,7 +93,8 @@ SW_PUBLIC bool sw_host_sampler_with_kernel(const struct sw_host_sampler *host);
 /** Time that the kernel needed for all samples so far, in threads that it sampled. */
 SW_PUBLIC int64_t sw_host_sampler_cost_ns(const struct sw_host_sampler *host);
 
-/** Samples of native frames alone: the kernel did not have the recipe of their runtime yet, or there is none. */
+/** Samples of native frames alone: the kernel did not have the recipe of their runtime yet, or there is none. Without a host
+ * they come with SW_CPU_SAMPLER_NATIVE alone. */
 SW_PUBLIC uint64_t sw_cpu_sampler_native(const struct sw_cpu_sampler *sampler);
 /** Samples that are left out, and count as lost, as the memory of the process does not answer: what it maps is on a file
  * system whose server does not. It is looked at again after a pause that grows. */

@@ -223,6 +223,9 @@ enum {
 	SW_CPU_SAMPLER_FIXED = 1 << 0,
 	/* Not by cycles, even where the machine counts them: each sample stands for exactly 1 / rate_hz s. */
 	SW_CPU_SAMPLER_CLOCK = 1 << 1,
+	/* Where the kernel cannot copy what a runtime of the process has of its frames, samples have native frames alone, and
+	 * their stacks say so. Else there is no sampler then. Not with SW_CPU_SAMPLER_FIXED. */
+	SW_CPU_SAMPLER_NATIVE = 1 << 2,
 };
 
 /**

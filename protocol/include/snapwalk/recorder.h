@@ -151,11 +151,11 @@ SW_PUBLIC size_t sw_recorder_slots(const struct sw_recorder *recorder);
 SW_PUBLIC bool sw_recorder_thread(const struct sw_recorder *recorder, size_t slot,
 				  struct sw_recorder_thread *ret);
 
-/** See sw_cpu_sampler_native(); of a recorder with options.host, as the following. */
+/** See sw_cpu_sampler_native(); of a recorder with options.host, or with SW_STOP_NEVER. */
 SW_PUBLIC uint64_t sw_recorder_native(const struct sw_recorder *recorder);
-/** See sw_cpu_sampler_unanswered(). */
+/** See sw_cpu_sampler_unanswered(); of a recorder with options.host. */
 SW_PUBLIC uint64_t sw_recorder_unanswered(const struct sw_recorder *recorder);
-/** See sw_cpu_sampler_no_recipe(). */
+/** See sw_cpu_sampler_no_recipe(); as sw_recorder_native(). */
 SW_PUBLIC const char *sw_recorder_no_recipe(const struct sw_recorder *recorder);
 
 /** See sw_event_sampler_cost(); of a recorder with options.event. */
