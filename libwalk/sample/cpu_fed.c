@@ -128,11 +128,12 @@ int sw_cpu_fed_take(struct sw_cpu_sampler *s, bool *ret_new_program, struct sw_e
 		s->n_left++;
 		return 0;
 	}
-	/* Runtimes may not look for what a recipe did not copy: the process runs on. */
+	/* Runtimes may not look for what a recipe did not copy: the process runs on. Where there are none, code that the process
+	 * makes by itself is looked at as in samples of one process. */
 	bool native = !s->has_recipe || sw_cpu_lacks_frames(s) ||
 		      head->generation != s->recipe_generation;
 	s->n_native += native && s->has_runtime;
-	s->snap->priv->native_only = native;
+	s->snap->priv->native_only = native && s->has_runtime;
 	s->snap->priv->lacks_runtime = native && s->has_runtime;
 	s->snap->priv->kept = native ? &s->kept_native : &s->kept;
 	sw_cpu_copy_add(s);

@@ -132,6 +132,8 @@ def busy(tap):
     sampled_busy(tap, "wall", ("--rate", RATE, "--max-load", 100))
     named(tap, "cpu", ("--mode", "cpu", "--rate", RATE))
     named(tap, "wall", ("--rate", RATE, "--max-load", 100))
+    with Target("busy") as other:  # of several processes one event for each CPU is shared
+        named(tap, "several", (other.pid, "--mode", "cpu", "--rate", RATE))
 
 
 tap = Tap()
