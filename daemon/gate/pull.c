@@ -218,21 +218,6 @@ static int reply_json(struct sw_json_part part, struct sw_gate_reply *ret, struc
 	return ret->body == NULL ? sw_fail_nomem(err) : 0;
 }
 
-/* The dump or profile in the parameters of the daemon's reply. */
-static int find_part(const char *text, size_t size, const char *wanted, struct sw_json_part *ret,
-		     struct sw_error *err)
-{
-	struct sw_json_scan scan = sw_json_scan_begin(text, size, DEPTH_MAX);
-	struct sw_json_part name, value;
-	int r;
-	while ((r = sw_json_scan_next(&scan, &name, &value, err)) > 0)
-		if (name.size == strlen(wanted) && memcmp(name.data, wanted, name.size) == 0) {
-			*ret = value;
-			return 0;
-		}
-	return r < 0 ? r : sw_fail(err, SW_E_FORMAT, "the daemon's answer has no %s", wanted);
-}
-
 static void reply_dump(struct sw_gate *gate, const struct sw_gate_wish *wish, const char *text,
 		       size_t size, struct sw_gate_reply *ret)
 {
@@ -242,7 +227,8 @@ static void reply_dump(struct sw_gate *gate, const struct sw_gate_wish *wish, co
 	*ret = (struct sw_gate_reply){.code = 200};
 	/* A conversion may take ten times the text: one after the other. */
 	(void) pthread_mutex_lock(&gate->conversion);
-	int r = find_part(text, size, is_profile ? "profile" : "dump", &part, &err);
+	int r = sw_json_scan_find(text, size, DEPTH_MAX, is_profile ? "profile" : "dump", &part,
+				  &err);
 	if (r == 0)
 		r = wish->json   ? reply_json(part, ret, &err)
 		    : is_profile ? reply_profile(wish, part, ret, &err)

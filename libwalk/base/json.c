@@ -479,6 +479,20 @@ int sw_json_scan_next(struct sw_json_scan *scan, struct sw_json_part *ret_name,
 	return 1;
 }
 
+int sw_json_scan_find(const char *text, size_t size, unsigned depth_max, const char *name,
+		      struct sw_json_part *ret, struct sw_error *err)
+{
+	struct sw_json_scan scan = sw_json_scan_begin(text, size, depth_max);
+	struct sw_json_part found, value;
+	int r;
+	while ((r = sw_json_scan_next(&scan, &found, &value, err)) > 0)
+		if (found.size == strlen(name) && memcmp(found.data, name, found.size) == 0) {
+			*ret = value;
+			return 0;
+		}
+	return r < 0 ? r : sw_fail(err, SW_E_NOT_FOUND, "there is no %s", name);
+}
+
 /* A string loses its quotes and gets a NUL, a number only gets a NUL: what follows it pays for that,
  * but at the end of the text. */
 static bool strings_reserve(struct sw_json_tree *tree, size_t size)

@@ -58,6 +58,10 @@ struct sw_json_scan sw_json_scan_begin(const char *text, size_t size, unsigned d
 int sw_json_scan_next(struct sw_json_scan *scan, struct sw_json_part *ret_name,
 		      struct sw_json_part *ret_value, struct sw_error *err);
 
+/* The first member of an object that is written with this name. 0; -SW_E_NOT_FOUND; -SW_E_FORMAT. */
+int sw_json_scan_find(const char *text, size_t size, unsigned depth_max, const char *name,
+		      struct sw_json_part *ret, struct sw_error *err);
+
 /* ---- tree ------------------------------------------------------------------------------------ */
 
 enum sw_json_type {
