@@ -28,6 +28,7 @@ struct path_beneath_attr {
 enum {
 	CREATE_RULESET_VERSION = 1,
 	RULE_PATH_BENEATH = 1,
+	RULE_NET_PORT = 2,
 	ACCESS_FS_WRITE_FILE = 1 << 1,
 	ACCESS_FS_READ_FILE = 1 << 2,
 	ACCESS_FS_READ_DIR = 1 << 3,
@@ -39,8 +40,14 @@ enum {
 	ACCESS_FS_REFER = 1 << 13,       /* 2 */
 	ACCESS_FS_TRUNCATE = 1 << 14,    /* 3 */
 	ACCESS_FS_IOCTL_DEV = 1 << 15,   /* 5 */
+	ACCESS_NET_CONNECT_TCP = 2,      /* 4 */
 	ACCESS_NET_ALL = 3,              /* 4: bind and connect, TCP */
 	SCOPE_ALL = 3,                   /* 6: abstract sockets and signals */
+};
+
+struct net_port_attr {
+	uint64_t allowed_access;
+	uint64_t port;
 };
 
 static size_t ruleset_fill(struct ruleset_attr *attr, long version)
@@ -105,7 +112,16 @@ static int path_allow(int ruleset_fd, const struct sw_landlock_path *path, uint6
 	return 0;
 }
 
-int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_error *err)
+static int port_allow(int ruleset_fd, uint16_t port, struct sw_error *err)
+{
+	struct net_port_attr attr = {.allowed_access = ACCESS_NET_CONNECT_TCP, .port = port};
+	if (syscall(SYS_landlock_add_rule, ruleset_fd, RULE_NET_PORT, &attr, 0) < 0)
+		return sw_fail_errno(err, SW_E_IO, "Landlock: port %u", port);
+	return 0;
+}
+
+int sw_landlock_enter_with_ports(const struct sw_landlock_path *paths, size_t n,
+				 const uint16_t *ports, size_t n_ports, struct sw_error *err)
 {
 	struct ruleset_attr attr = {0};
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
@@ -121,7 +137,17 @@ int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_
 		if (r < 0)
 			return r;
 	}
+	for (size_t i = 0; i < n_ports && attr.handled_access_net != 0; i++) {
+		int r = port_allow(ruleset_fd, ports[i], err);
+		if (r < 0)
+			return r;
+	}
 	if (syscall(SYS_landlock_restrict_self, ruleset_fd, 0) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot enter the Landlock ruleset");
 	return 0;
+}
+
+int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_error *err)
+{
+	return sw_landlock_enter_with_ports(paths, n, NULL, 0, err);
 }

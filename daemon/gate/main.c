@@ -8,15 +8,12 @@
 #include "cleanup.h"
 #include "errors.h"
 
-#include <confine/caps.h>
 #include <confine/landlock.h>
+#include <confine/service.h>
 
 #include <arpa/inet.h>
-#include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <microhttpd.h>
@@ -46,32 +43,12 @@ static int open_listener(const struct sw_gate_options *o, int *ret, struct sw_er
 	return 0;
 }
 
-/* Neither port nor socket needs a privilege; the token was read. "nobody" may own files on some
- * systems: a user of our own is better. */
+/* Neither port nor socket needs a privilege; the token was read, and is in our memory. */
 static int drop_privileges(struct sw_error *err)
 {
-	sw_caps_bound(0); /* first: needs a capability that the change of user takes away */
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot give up privileges");
-	if (geteuid() == 0) {
-		const struct passwd *user = getpwnam("snapwalk-gate");
-		if (user == NULL)
-			user = getpwnam("nobody");
-		if (user == NULL || user->pw_uid == 0)
-			return sw_fail(err, SW_E_NOT_FOUND,
-				       "there is no user snapwalk-gate or nobody to become");
-		if (initgroups(user->pw_name, user->pw_gid) < 0 ||
-		    setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-		    setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0)
-			return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot become %s",
-					     user->pw_name);
-	}
-	int r = sw_caps_keep(0, err); /* root's are gone; others may have been given to us */
+	int r = sw_confine_service("snapwalk-gate", err);
 	if (r < 0)
 		return r;
-	/* The token is in our memory. */
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		return sw_fail_errno(err, SW_E_NOT_PERMITTED, "cannot protect the token");
 	/* The filter lets it connect to the daemon's socket, and so would let it turn the socket of a client, or the one that
 	 * it listens at, to another address. Files can be read as their modes say. */
 	static const struct sw_landlock_path all = {.path = "/", .access = SW_LANDLOCK_LIST};

@@ -5,6 +5,7 @@
 #include <snapwalk/error.h>
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum sw_landlock_access {
 	SW_LANDLOCK_READ,  /* files */
@@ -23,5 +24,8 @@ struct sw_landlock_path {
 /* For the calling thread: from now on no file can be opened but those, no socket connected, no process
  * signalled, nothing executed. 1 when the kernel has no Landlock. */
 int sw_landlock_enter(const struct sw_landlock_path *paths, size_t n, struct sw_error *err);
+/* The same, but TCP may be connected to these ports. */
+int sw_landlock_enter_with_ports(const struct sw_landlock_path *paths, size_t n,
+				 const uint16_t *ports, size_t n_ports, struct sw_error *err);
 
 #endif
