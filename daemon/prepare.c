@@ -83,6 +83,14 @@ static int check_trigger_user(const struct sw_config *config, sw_config_say_fn *
 	return 0;
 }
 
+/* Where there is none of the default's name, nothing is shipped: nobody has to be told. */
+static int check_ship_user(const struct sw_config *config, struct sw_error *err)
+{
+	if (getpwnam(config->ship_user) != NULL || sw_config_key_place(config, "ShipUser") == NULL)
+		return 0;
+	return sw_fail(err, SW_E_NOT_FOUND, "there is no user %s (ShipUser=)", config->ship_user);
+}
+
 /* The unit hides directories from the daemon, which process 1 sees: policy/program.h. */
 static bool is_missing(const char *path)
 {
@@ -170,6 +178,8 @@ int sw_prepare(struct sw_config *config, sw_config_say_fn *say, sw_config_say_fn
 		r = at_key(config, "Group", check_group(config, note, arg, err), err);
 	if (r == 0 && !config->user_mode)
 		r = at_key(config, "TriggerUser", check_trigger_user(config, note, arg, err), err);
+	if (r == 0 && !config->user_mode)
+		r = at_key(config, "ShipUser", check_ship_user(config, err), err);
 	if (r == 0) {
 		bool by_user = config->on_dump != NULL && config->on_dump[0][0] == '/';
 		r = at_key(config, by_user ? "OnDumpUser" : "OnDump", sw_on_dump_check(config, err),

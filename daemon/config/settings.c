@@ -76,6 +76,7 @@ static const struct sw_config_key keys[] = {
 	KEY_WITH("User", STRING, user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
 	KEY_WITH("Group", STRING, group, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
 	KEY_WITH("TriggerUser", STRING, trigger_user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
+	KEY_WITH("ShipUser", STRING, ship_user, 0, 0, SW_KEY_PROTECTS | SW_KEY_RESTART),
 	KEY_WITH("Deny", DENY, deny, 0, 0, SW_KEY_PROTECTS),
 	KEY_WITH("RequireSameNamespace", BOOL, require_same_namespace, 0, 1, SW_KEY_PROTECTS),
 	KEY_WITH("OnDump", COMMAND, on_dump, 0, 0, SW_KEY_RESTART),
@@ -572,6 +573,7 @@ int sw_config_init(struct sw_config *config)
 	    set_string(&config->rules_dir, SW_SYSCONFDIR "/snapwalk/rules.d") &&
 	    set_string(&config->user, "snapwalk") && set_string(&config->group, "snapwalk") &&
 	    set_string(&config->trigger_user, "snapwalk-gate") &&
+	    set_string(&config->ship_user, "snapwalk-ship") &&
 	    set_string(&config->on_dump_user, "nobody"))
 		return 0;
 	sw_config_deinit(config);
@@ -587,6 +589,7 @@ void sw_config_deinit(struct sw_config *config)
 	free(config->user);
 	free(config->group);
 	free(config->trigger_user);
+	free(config->ship_user);
 	free(config->on_dump_user);
 	sw_config_list_free(config->deny);
 	sw_config_list_free(config->on_dump);

@@ -26,6 +26,8 @@ struct sw_config {
 	char *group;        /* Group= whose members may capture everything; "snapwalk" */
 	char *trigger_user; /* TriggerUser= who may call Trigger besides root and Group=;
 			     * "snapwalk-gate" */
+	char *ship_user;    /* ShipUser= who may see every dump that is kept, and capture none;
+			     * "snapwalk-ship" */
 	char **deny;        /* Deny= comm, exe path or uid:N, never captured; NULL-terminated */
 	char **on_dump;     /* OnDump= command and arguments; NULL: none */
 	char *on_dump_user; /* OnDumpUser=; "nobody" */

@@ -10,13 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
+static uid_t uid_of(const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+	return user != NULL ? user->pw_uid : (uid_t) -1;
+}
+
 int sw_methods_init(struct sw_methods *methods, const struct sw_server *server,
 		    struct sw_jobs *jobs, struct sw_error *err)
 {
-	const struct passwd *user = getpwnam(jobs->config->trigger_user);
 	*methods = (struct sw_methods){.server = server,
 				       .jobs = jobs,
-				       .trigger_uid = user != NULL ? user->pw_uid : (uid_t) -1,
+				       .trigger_uid = uid_of(jobs->config->trigger_user),
+				       .ship_uid = uid_of(jobs->config->ship_user),
 				       .start_ns = sw_clock_ns()};
 	sw_acted_alerts_init(&methods->alerts);
 	sw_watcher_init(&methods->watcher, jobs, &methods->rules);

@@ -21,6 +21,7 @@ struct sw_methods {
 	struct sw_acted_alerts alerts;   /* acted on */
 	char host[HOST_NAME_MAX + 1];
 	uid_t trigger_uid; /* of TriggerUser=; (uid_t) -1: there is none */
+	uid_t ship_uid;    /* of ShipUser=; likewise */
 	int64_t start_ns;  /* CLOCK_MONOTONIC */
 };
 

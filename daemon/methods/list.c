@@ -2,6 +2,7 @@
 /* List: dumps on disk. */
 #include "methods/table.h"
 #include "methods/context.h"
+#include "methods/target.h"
 #include "rpc/params.h"
 #include "jobs/summary.h"
 #include "cleanup.h"
@@ -26,8 +27,7 @@ static const struct sw_param list_table[] = {
 static bool may_see(const struct sw_call *call, const struct sw_store_entry *entry)
 {
 	const struct sw_methods *methods = call->context;
-	return sw_authorize(methods->jobs->config, &call->connection->caller, &entry->subject) ==
-	       SW_DENY_NONE;
+	return sw_methods_may_see(methods, &call->connection->caller, &entry->subject);
 }
 
 static bool matches(const struct sw_store_entry *entry, const struct list_params *p,

@@ -3,6 +3,7 @@
 #include "methods/table.h"
 #include "methods/context.h"
 #include "methods/stream.h"
+#include "methods/target.h"
 #include "rpc/params.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -62,8 +63,8 @@ void sw_method_read(struct sw_call *call)
 	const struct sw_store_entry *entry = store != NULL ? sw_store_find(store, id) : NULL;
 	/* A dump that the caller may not see is not found: its id would reveal when which process
 	 * was dumped. */
-	if (entry == NULL || sw_authorize(methods->jobs->config, &call->connection->caller,
-					  &entry->subject) != SW_DENY_NONE) {
+	if (entry == NULL ||
+	    !sw_methods_may_see(methods, &call->connection->caller, &entry->subject)) {
 		sw_call_error(call, SW_INTERFACE ".NoSuchDump", sw_object_string("id", id));
 		return;
 	}

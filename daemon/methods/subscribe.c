@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "methods/table.h"
 #include "methods/context.h"
+#include "methods/target.h"
 #include "rpc/params.h"
 #include "cleanup.h"
 
@@ -26,8 +27,7 @@ static void tell(struct sw_subscriber *subscriber, const struct sw_subject *subj
 {
 	struct subscription *s = (struct subscription *) subscriber; /* its first member */
 	const struct sw_methods *methods = s->call->context;
-	if (sw_authorize(methods->jobs->config, &s->call->connection->caller, subject) !=
-	    SW_DENY_NONE)
+	if (!sw_methods_may_see(methods, &s->call->connection->caller, subject))
 		return;
 	if (!sw_call_has_space(s->call) || s->dropped) {
 		s->dropped = true;

@@ -25,6 +25,15 @@ bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_ca
 	       (methods->trigger_uid != (uid_t) -1 && caller->uid == methods->trigger_uid);
 }
 
+bool sw_methods_may_see(const struct sw_methods *methods, const struct sw_caller *caller,
+			const struct sw_subject *subject)
+{
+	const enum sw_deny_rule rule = sw_authorize(methods->jobs->config, caller, subject);
+	const bool ships = methods->ship_uid != (uid_t) -1 && caller->uid == methods->ship_uid &&
+			   !caller->borrowed_ids;
+	return rule == SW_DENY_NONE || (ships && rule != SW_DENY_LIST);
+}
+
 /* "Pid:" of a pidfd, from its fdinfo (proc(5)): -1 when the process was reaped. 0: it is no pidfd, or
  * of a process out of sight. */
 static pid_t pid_of_pidfd(int pidfd)

@@ -11,6 +11,11 @@ struct sw_methods;
 /* Whether alerts of this caller are acted on: it is privileged, or the user of TriggerUser=. */
 bool sw_methods_may_trigger(const struct sw_methods *methods, const struct sw_caller *caller);
 
+/* Whether this caller may see a dump of that process: as it may capture it, or as the user of ShipUser=, who may capture
+ * nothing. Deny= holds for that user, too; RequireSameNamespace= does not, as the unit gives it a namespace of its own. */
+bool sw_methods_may_see(const struct sw_methods *methods, const struct sw_caller *caller,
+			const struct sw_subject *subject);
+
 /* The process that a call names, and by whose right it is captured. */
 struct sw_taken {
 	struct sw_found found;
