@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 /* Numbers of fields. */
 enum {
@@ -46,6 +47,7 @@ enum {
 	PROFILE_DURATION = 4,
 	PROFILE_PERIOD_TYPE = 5,
 	PROFILE_PERIOD = 6,
+	PROFILE_ID = 7,
 	VALUE_TYPE_TYPE = 1,
 	VALUE_TYPE_UNIT = 2,
 	SAMPLE_STACK = 1,
@@ -86,6 +88,7 @@ struct writer {
 	struct sw_text message, part, inner; /* reused */
 	const struct sw_profile *p;
 	const struct sw_profile_values *of; /* NULL: samples and time */
+	const char *id;                     /* NULL: none */
 	struct sw_profile_locations locations;
 	struct sw_profile_resources resources;
 	struct sw_profile_pool pool;
@@ -194,6 +197,18 @@ static uint64_t value_of(const struct writer *w, size_t row, bool by_time)
 	return by_time ? sw_profile_row_ns(w->p, r) : r->count;
 }
 
+/* Put 16 bytes that are the same each time this profile is written, and others for each of its processes. */
+static void put_id(const struct writer *w, struct sw_text *profile,
+		   const struct sw_profile_process *process)
+{
+	char bytes[sizeof(XXH128_canonical_t)];
+	XXH128_canonical_t canonical;
+	const uint64_t which = (uint64_t) process->pid << 32 | process->generation;
+	XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(w->id, strlen(w->id), which));
+	memcpy(bytes, &canonical, sizeof(bytes));
+	sw_proto_bytes(profile, PROFILE_ID, bytes, sizeof(bytes));
+}
+
 /*
  * Put the rows of one process. Pyroscope 2 knows samples/count with the period cpu/nanoseconds, which the eBPF profiler of
  * OpenTelemetry writes, and off_cpu/nanoseconds without a period (grafana/pyroscope 3fe6a45,
@@ -229,6 +244,8 @@ static void put_profile(struct writer *w, struct sw_text *scope,
 		put_value_type(w, &profile, PROFILE_PERIOD_TYPE, type, "nanoseconds");
 		sw_proto_int(&profile, PROFILE_PERIOD, sw_profile_period_ns(p));
 	}
+	if (w->id != NULL)
+		put_id(w, &profile, process);
 	sw_proto_message(scope, SCOPE_PROFILES_PROFILES, &profile);
 	sw_text_deinit(&profile);
 }
@@ -403,6 +420,7 @@ int sw_profile_otlp(struct sw_text *text, const struct sw_profile *p,
 		.to = text,
 		.p = p,
 		.of = options->values,
+		.id = options->id,
 		.attributes = {.item_bytes = sizeof(struct attribute),
 			       .key_bytes = sizeof(struct attribute)},
 		.stack_of = calloc(p->nodes.n + 1, sizeof(*w.stack_of)),

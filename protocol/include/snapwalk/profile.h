@@ -163,6 +163,7 @@ struct sw_profile_write_options {
 	bool color;
 	bool all;       /* in text: also what is small or idle */
 	size_t columns; /* of the terminal; 0: as wide as it takes */
+	const char *id; /* in OTLP: a receiver that knows it takes the profile once; NULL: none */
 };
 
 /**
