@@ -20,7 +20,7 @@ else
 # ---- packages of Debian 12, the only place that names them ------------------------------------
 PACKAGES_BUILD := gcc make pkg-config libc6-dev libelf-dev libdw-dev libunwind-dev libjson-c-dev \
 	libxxhash-dev libiberty-dev liblzma-dev libdeflate-dev \
-	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev \
+	libsystemd-dev libinih-dev libzstd-dev libmicrohttpd-dev libcurl4-openssl-dev \
 	clang bpftool libbpf-dev
 PACKAGES_CHECK := python3 python3-jsonschema libcmocka-dev elfutils gdb g++ musl-tools binutils \
 	clang llvm libclang-rt-dev git valgrind util-linux bash-completion man-db dwz xz-utils \
@@ -126,6 +126,7 @@ LIBS_COMMAND  = $(if $(filter shared,$(COMMAND_LIBS))$(call without_archive,$(LI
 	$(LIBS_SYM) $(LIBS_WALK),-Wl$(comma)-Bstatic $(LIBS_STATIC) -Wl$(comma)-Bdynamic)
 LIBS_DAEMON   := -lsystemd -linih -lzstd
 LIBS_GATE     := -lmicrohttpd
+LIBS_SHIP     := -lcurl
 
 # ---- components: each is compiled with its own -I list, and cannot include what is internal to another
 INC_BASE       := -Ilibwalk/base -Ilibwalk/include
@@ -151,16 +152,17 @@ OBJ_SYMBOLIZER := $(call objects,symbolizer)
 OBJ_PROTOCOL   := $(call objects,protocol)
 OBJ_CONFINE    := $(call objects,confine)
 OBJ_CLI        := $(call objects,cli)
-# The gate is a program of its own, without the daemon's code; mains are in no archive.
+# The gate and the shipper are programs of their own, without the daemon's code; mains are in no archive.
 OBJ_GATE       := $(call objects,daemon/gate)
-OBJ_DAEMON     := $(filter-out $(OBJ_GATE),$(call objects,daemon))
+OBJ_SHIP       := $(call objects,daemon/ship)
+OBJ_DAEMON     := $(filter-out $(OBJ_GATE) $(OBJ_SHIP),$(call objects,daemon))
 # Folders of the daemon, those first that others may refer to: see tests/graph.py.
 ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copier copies events snapshot waits unwind capture saved cfi pe native \
 	runtimes/clr/metadata runtimes/clr/published runtimes/clr/objects runtimes/clr/code runtimes/clr/tasks \
 	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
 	runtimes/cpython/extensions,runtimes/cpython/structures runtimes/v8/instructions,runtimes/v8/objects \
 	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
-ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate!*
+ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate!*,ship!*
 include libwalk/iterate/iterate.mk
 $(BUILD)/obj/cli/common/pair_file.o: ALL_CFLAGS += -DSW_DATADIR='"$(DATADIR)"'
 .DEFAULT_GOAL := all
@@ -172,7 +174,7 @@ $(OBJ_SYMBOLIZER): INC := $(INC_SYMBOLIZER)
 $(OBJ_PROTOCOL):   INC := $(INC_PROTOCOL)
 $(OBJ_CONFINE):    INC := $(INC_CONFINE)
 $(OBJ_CLI):        INC := $(INC_CLI)
-$(OBJ_DAEMON) $(OBJ_GATE): INC := $(INC_DAEMON)
+$(OBJ_DAEMON) $(OBJ_GATE) $(OBJ_SHIP): INC := $(INC_DAEMON)
 
 BIN   := $(BUILD)/bin
 LIB   := $(BUILD)/lib
@@ -183,7 +185,7 @@ ARCHIVES := $(LIB)/libprotocol.a $(LIB)/libsymbolizer.a $(LIB)/libwalk.a $(LIB)/
 	$(LIB)/libbase.a
 
 .PHONY: all
-all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
+all: $(BIN)/snapwalk $(BIN)/snapwalkd $(BIN)/snapwalk-gate $(BIN)/snapwalk-ship $(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL)
 
 # The flags with which everything was made: when they change, everything is made again. -Werror changes nothing.
 FLAGS := $(CC) $(filter-out -Werror,$(ALL_CFLAGS)) $(ALL_LDFLAGS)
@@ -211,6 +213,7 @@ $(LIB)/libprotocol.a: $(OBJ_PROTOCOL)
 $(LIB)/libconfine.a: $(OBJ_CONFINE)
 $(LIB)/libdaemon.a: $(filter-out %/main.o,$(OBJ_DAEMON))
 $(LIB)/libgate.a: $(filter-out %/main.o,$(OBJ_GATE))
+$(LIB)/libship.a: $(filter-out %/main.o,$(OBJ_SHIP))
 $(LIB)/%.a:
 	@mkdir -p $(@D)
 	@rm -f $@
@@ -242,12 +245,16 @@ $(STATIC)/snapwalk: $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 .PHONY: static
 static: $(STATIC)/snapwalk
 
-# A client in a sandbox of its own: nothing that stops, walks or stores. Of libwalk it has words of dumps.
-$(BIN)/snapwalk-gate: $(BUILD)/obj/daemon/gate/main.o $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
+# Clients in sandboxes of their own: nothing that stops, walks or stores. Of libwalk they have words of dumps.
+define client
+$(BIN)/snapwalk-$(1): $(BUILD)/obj/daemon/$(1)/main.o $(LIB)/lib$(1).a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
 		$(LIB)/libwalk.a $(LIB)/libbase.a
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -pie $(ALL_LDFLAGS) $(MARKED) -o $@ $< $(LIB)/libgate.a $(LIB)/libconfine.a $(LIB)/libprotocol.a \
-		$(LIB)/libwalk.a $(LIB)/libbase.a $(LIBS_GATE) $(LIBS_PROTOCOL)
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) -pie $$(ALL_LDFLAGS) $$(MARKED) -o $$@ $$< $(LIB)/lib$(1).a $(LIB)/libconfine.a \
+		$(LIB)/libprotocol.a $(LIB)/libwalk.a $(LIB)/libbase.a $(2) $$(LIBS_PROTOCOL)
+endef
+$(eval $(call client,gate,$(LIBS_GATE)))
+$(eval $(call client,ship,$(LIBS_SHIP)))
 
 # Exported is what a library's map says (tests/live/test_build.py compares with the headers).
 define shared
@@ -278,7 +285,7 @@ include tests/tests.mk
 # glibc 2.32 has strerrordesc_np(), json-c 0.16 JSON_C_OBJECT_ADD_CONSTANT_KEY.
 NEEDED_GLIBC := 2.32
 NEEDED := 'json-c >= 0.16' libelf libdw libxxhash liblzma libdeflate libsystemd inih libzstd \
-	libmicrohttpd
+	libmicrohttpd libcurl
 GLIBC ?= $(lastword $(shell getconf GNU_LIBC_VERSION 2>/dev/null))
 
 # In one line each, instead of hundreds of the compiler's.
@@ -370,7 +377,7 @@ lint: deps-lint
 	@$(MAKE) --no-print-directory -s -j$$(nproc) CC=clang CFLAGS=-O0 BUILD=$(BUILD)-clang WERROR=-Werror all
 layers: deps-layers
 	@$(MAKE) --no-print-directory layers-run
-layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CONFINE) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE)
+layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PROTOCOL) $(OBJ_CONFINE) $(OBJ_CLI) $(OBJ_DAEMON) $(OBJ_GATE) $(OBJ_SHIP)
 	@tests/layers.sh "$(CC)" "$(ALL_CFLAGS)" libwalk/base "$(INC_BASE)" libwalk/formats "$(INC_FORMATS)" \
 		libwalk "$(INC_LIBWALK)" symbolizer "$(INC_SYMBOLIZER)" protocol "$(INC_PROTOCOL)" confine "$(INC_CONFINE)" cli "$(INC_CLI)" daemon "$(INC_DAEMON)"
 	@tests/graph.py --objects $(BUILD)/obj/libwalk --sources libwalk --without '*.bpf.c' \
@@ -379,7 +386,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked . finder,search'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge,profile/pprof naming recording events'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge,profile/pprof naming recording events otlp'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --machine x86_64 --order 'common cache,daemon,doctor,hook,mcp,top run series,probes,dumps events events/objects,events/memory commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)" $(if $(SANITIZE),,$(if $(filter -O2,$(OPTIMISED)),$(BUILD)/obj))
@@ -397,6 +404,7 @@ define INSTALLED
 755 $(BIN)/snapwalk $(BINDIR)/snapwalk
 755 $(BIN)/snapwalkd $(SBINDIR)/snapwalkd
 755 $(BIN)/snapwalk-gate $(SBINDIR)/snapwalk-gate
+755 $(BIN)/snapwalk-ship $(SBINDIR)/snapwalk-ship
 $(foreach so,$(SO_WALK) $(SO_SYMBOLIZER) $(SO_PROTOCOL),755 $(so) $(LIBDIR)/$(notdir $(so))
 link $(notdir $(so)) $(LIBDIR)/$(notdir $(basename $(so)))$(newline))
 644 libwalk/libwalk.pc $(LIBDIR)/pkgconfig/libwalk.pc
@@ -414,12 +422,14 @@ $(foreach file,$(or $(wildcard cli/leaks.d/*.conf),$(error cli/leaks.d has no fi
 644 cli/completion.bash $(DATADIR)/bash-completion/completions/snapwalk
 644 cli/completion.zsh $(ZSHDIR)/_snapwalk
 644 cli/completion.fish $(FISHDIR)/snapwalk.fish
-$(foreach unit,snapwalkd.service snapwalkd.socket snapwalk-gate.service,\
+$(foreach unit,snapwalkd.service snapwalkd.socket snapwalk-gate.service snapwalk-ship.service,\
 644 daemon/units/$(unit) $(UNITDIR)/$(unit)$(newline))
 644 daemon/units/snapwalk.sysusers $(SYSUSERSDIR)/snapwalk.conf
 644 daemon/units/snapwalk.tmpfiles $(TMPFILESDIR)/snapwalk.conf
 644 daemon/units/snapwalk.conf $(DATADIR)/doc/snapwalk/snapwalk.conf
+644 daemon/units/ship.conf $(DATADIR)/doc/snapwalk/ship.conf
 keep daemon/units/snapwalk.conf $(SYSCONFDIR)/snapwalk/snapwalk.conf
+keep daemon/units/ship.conf $(SYSCONFDIR)/snapwalk/ship.conf
 endef
 # Units, pages and pkg-config files have the default paths in them, so that they can be used and
 # tested as they are: the chosen ones take their place when they are installed.
@@ -455,7 +465,7 @@ install-system:
 		systemd-sysusers "$(SYSUSERSDIR)/snapwalk.conf" && \
 		systemd-tmpfiles --create "$(TMPFILESDIR)/snapwalk.conf" && ldconfig; \
 	else \
-		echo "snapwalk: the users snapwalk and snapwalk-gate and their directories were not made:" \
+		echo "snapwalk: the users snapwalk, snapwalk-gate and snapwalk-ship and their directories were not made:" \
 			"that takes root, systemd-sysusers and systemd-tmpfiles" >&2; \
 	fi
 	@case "$(UNITDIR)" in \

@@ -78,7 +78,7 @@ check "what it has built belongs to the user, again" all_of_tester
 # ---- what README and docs/monitoring.md say, in their order ----
 check "sudo make install" as_user "sudo make -s install"
 check "what it has built belongs to the user, still" all_of_tester
-check "users were made" getent passwd snapwalk snapwalk-gate
+check "users were made" getent passwd snapwalk snapwalk-gate snapwalk-ship
 check "the state directory is theirs" test "$(stat -c %U:%a /var/lib/snapwalk)" = snapwalk:750
 check "the socket's directory, too" test "$(stat -c %U:%a /run/snapwalk)" = snapwalk:755
 mapfile -t lines < <(grep -E "^sudo systemctl " docs/monitoring.md | sed 's/ *#.*//' | awk '!seen[$0]++')

@@ -72,7 +72,8 @@ target=$!
 check "the socket listens after the boot" systemctl is-active snapwalkd.socket
 check "the daemon does not run yet" refuses systemctl is-active snapwalkd.service
 check "the gate, which needs a token, is not enabled" refuses systemctl is-enabled snapwalk-gate.service
-check "users were made" getent passwd snapwalk snapwalk-gate
+check "the shipper, which needs a configuration, is not enabled" refuses systemctl is-enabled snapwalk-ship.service
+check "users were made" getent passwd snapwalk snapwalk-gate snapwalk-ship
 check "the state directory is theirs" test "$(stat -c %U:%a /var/lib/snapwalk)" = snapwalk:750
 check "a dump of the command" says "1 thread  sleep" snapwalk "$target"
 check "a dump of the daemon" dumps

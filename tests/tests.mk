@@ -13,13 +13,13 @@ $(TESTS_CLI): $(filter-out %/main.o,$(OBJ_CLI))
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(AR) rcs $@ $^
-TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libconfine.a $(ARCHIVES)
+TESTS_ARCHIVES = $(LIB)/libdaemon.a $(LIB)/libgate.a $(LIB)/libship.a $(LIB)/libconfine.a $(ARCHIVES)
 # cmocka's assertions return as far as gcc can see, which takes what they have looked at for unset; and
 # gcc 12 with -O3 takes a pointer into a string for one into the pointer to the string. What a test plays (a hook, a
 # program of the kernel, a setup of cmocka) has the parameters of what it stands for, and uses few of them.
 TESTS_WARN  := $(call known,-Wno-maybe-uninitialized -Wno-dangling-pointer) -Wno-unused-parameter
 TESTS_CFLAGS = $(ALL_CFLAGS) $(TESTS_WARN) -DSW_TESTS_DIR='"$(CURDIR)/tests"' $(INC_TESTS)
-TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
+TESTS_LIBS   = $(ALL_LDFLAGS) $(LIBS_DAEMON) $(LIBS_GATE) $(LIBS_SHIP) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # Shared by unit tests and fuzzers: fake memory, snapshot builders. Compiled once.
 UNIT_HEADERS := $(wildcard tests/unit/*.h)

@@ -16,7 +16,7 @@ from harness import BUILD, Tap
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 LIBRARIES = {"libwalk": "libwalk", "libsnapwalk-symbolizer": "symbolizer",
              "libsnapwalk-protocol": "protocol"}
-PROGRAMS = ("snapwalk", "snapwalkd", "snapwalk-gate")
+PROGRAMS = ("snapwalk", "snapwalkd", "snapwalk-gate", "snapwalk-ship")
 # Each path in units, pages or programs that the Makefile can change; /run and /var/lib are fixed.
 DEFAULTS = r"/etc/snapwalk|/usr/s?bin/snapwalk|/usr/share/snapwalk|^(?:prefix|\w+dir|ExecStart)=\"?/usr\b"
 USE = """#include <snapwalk/protocol.h>

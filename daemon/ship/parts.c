@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#include "ship/parts.h"
+#include "ship/collect.h"
+#include "ship/filter.h"
+#include "ship/log.h"
+#include "ship/send.h"
+#include "cleanup.h"
+#include "errors.h"
+
+#include <confine/landlock.h>
+
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+/* ---- the collector --------------------------------------------------------------------------- */
+
+static int add_known(void *arg, const char *id)
+{
+	return sw_ship_known_add(arg, id);
+}
+
+static int confine_collector(const struct sw_ship_parts *parts, struct sw_error *err)
+{
+	const struct sw_landlock_path paths[] = {
+		{.path = parts->config->spool, .access = SW_LANDLOCK_WRITE},
+	};
+	int r = sw_landlock_enter(paths, SW_ARRAY_SIZE(paths), err);
+	return r < 0 ? r : sw_ship_filter_collect(err);
+}
+
+static int collect(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err)
+{
+	(void) kind; /* it is of all */
+	struct sw_ship_collector collector = {
+		.socket_path = parts->socket_path,
+		.config = parts->config,
+		.shared = parts->shared,
+		.spool = parts->spool,
+		.wake_fd = parts->wake_fd,
+	};
+	for (size_t i = 0; i < SW_SHIP_KINDS; i++)
+		collector.batch_fds[i] = parts->batch_fds[i];
+	sw_ship_config_forget(parts->config, SW_SHIP_KINDS);
+	int r = confine_collector(parts, err);
+	if (r == 0)
+		r = sw_spool_known(parts->spool, add_known, &collector.known, err);
+	if (r == 0)
+		r = sw_ship_collect(&collector, err);
+	sw_ship_known_deinit(&collector.known);
+	return r;
+}
+
+/* ---- a sender -------------------------------------------------------------------------------- */
+
+static int confine_sender(const struct sw_ship_parts *parts, enum sw_ship_kind kind,
+			  struct sw_error *err)
+{
+	enum { DNS_PORT = 53 };
+	const struct sw_ship_target *target = &parts->config->targets[kind];
+	const struct sw_landlock_path paths[] = {
+		{.path = parts->config->spool, .access = SW_LANDLOCK_WRITE},
+		{.path = "/etc", .access = SW_LANDLOCK_LIST}, /* names, certificates */
+		{.path = "/run/systemd/resolve", .access = SW_LANDLOCK_LIST},
+		{.path = "/run/resolvconf", .access = SW_LANDLOCK_LIST},
+		{.path = "/usr/lib/ssl", .access = SW_LANDLOCK_LIST},
+		{.path = "/usr/share/ca-certificates", .access = SW_LANDLOCK_LIST},
+		{.path = "/usr/local/share/ca-certificates", .access = SW_LANDLOCK_LIST},
+		{.path = "/usr/share/pki", .access = SW_LANDLOCK_LIST},
+		{.path = target->ca_file != NULL ? target->ca_file : "/etc",
+		 .access = SW_LANDLOCK_LIST},
+	};
+	const uint16_t ports[] = {sw_ship_http_port(target), DNS_PORT};
+	int r = sw_landlock_enter_with_ports(paths, SW_ARRAY_SIZE(paths), ports,
+					     SW_ARRAY_SIZE(ports), err);
+	return r < 0 ? r : sw_ship_filter_send(err);
+}
+
+static int deliver(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err)
+{
+	struct sw_ship_sender sender = {
+		.kind = kind,
+		.config = parts->config,
+		.shared = parts->shared,
+		.spool = parts->spool,
+		.batch_fd = parts->batch_fds[kind],
+		.wake_fd = parts->wake_fd,
+	};
+	sw_ship_config_forget(parts->config, kind);
+	int r = sw_ship_http_create(&parts->config->targets[kind], parts->config->timeout_ms,
+				    &sender.http, err);
+	if (r == 0)
+		r = confine_sender(parts, kind, err);
+	if (r == 0)
+		r = sw_ship_send(&sender, err);
+	sw_ship_http_destroy(sender.http);
+	return r;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+typedef int part_fn(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err);
+
+static int start(struct sw_ship_parts *parts, part_fn *part, enum sw_ship_kind kind,
+		 struct sw_error *err)
+{
+	pid_t pid = fork();
+	if (pid < 0)
+		return sw_fail_errno(err, SW_E_IO, "cannot start a process");
+	if (pid > 0)
+		return 0;
+	struct sw_error why = {0};
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parts->parent)
+		_exit(EXIT_FAILURE);    /* the parent has ended meanwhile */
+	(void) part(parts, kind, &why); /* it comes back with an error only */
+	sw_ship_log("%s", why.message);
+	_exit(EXIT_FAILURE);
+}
+
+int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err)
+{
+	int r = 0;
+	parts->parent = getpid();
+	parts->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	for (size_t i = 0; i < SW_SHIP_KINDS; i++) {
+		parts->batch_fds[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (parts->batch_fds[i] < 0)
+			r = sw_fail_errno(err, SW_E_IO, "eventfd");
+	}
+	if (parts->wake_fd < 0)
+		r = sw_fail_errno(err, SW_E_IO, "eventfd");
+	for (int kind = 0; r == 0 && kind < SW_SHIP_KINDS; kind++)
+		if (parts->config->targets[kind].url != NULL)
+			r = start(parts, deliver, (enum sw_ship_kind) kind, err);
+	return r == 0 ? start(parts, collect, SW_SHIP_KINDS, err) : r;
+}
+
+void sw_ship_parts_deinit(struct sw_ship_parts *parts)
+{
+	sw_close_p(&parts->wake_fd);
+	for (size_t i = 0; i < SW_SHIP_KINDS; i++)
+		sw_close_p(&parts->batch_fds[i]);
+}

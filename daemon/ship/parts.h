@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#ifndef SW_DAEMON_SHIP_PARTS_H
+#define SW_DAEMON_SHIP_PARTS_H
+
+#include "ship/config.h"
+#include "ship/spool.h"
+
+#include <sys/types.h>
+
+/* The processes of the shipper: shared.h says which. */
+struct sw_ship_parts {
+	const char *socket_path;       /* borrowed */
+	struct sw_ship_config *config; /* borrowed; each part forgets what it need not know */
+	struct sw_ship_shared *shared; /* borrowed; shared by all parts */
+	struct sw_spool *spool;        /* borrowed */
+	pid_t parent;
+	int wake_fd;                  /* owned; eventfds */
+	int batch_fds[SW_SHIP_KINDS]; /* owned */
+};
+
+/* Starts the parts, which end when the calling process does, by whatever. 0; -SW_E_IO. */
+int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err);
+void sw_ship_parts_deinit(struct sw_ship_parts *parts);
+
+#endif
