@@ -9,7 +9,6 @@
 #include "cleanup.h"
 #include "errors.h"
 
-#include <confine/landlock.h>
 #include <confine/service.h>
 
 #include <signal.h>
@@ -87,15 +86,6 @@ static int watch(const struct sw_spool *spool, const struct sw_ship_shared *shar
 	return 0;
 }
 
-static int confine(const struct sw_ship_config *config, struct sw_error *err)
-{
-	const struct sw_landlock_path paths[] = {
-		{.path = config->spool, .access = SW_LANDLOCK_WRITE},
-	};
-	int r = sw_landlock_enter(paths, SW_ARRAY_SIZE(paths), err);
-	return r < 0 ? r : sw_ship_filter_watch(err);
-}
-
 static int serve(const struct sw_ship_options *o, struct sw_ship_config *config,
 		 struct sw_ship_shared *shared, struct sw_spool *spool, struct sw_error *err)
 {
@@ -113,10 +103,12 @@ static int serve(const struct sw_ship_options *o, struct sw_ship_config *config,
 	/* The parts inherit the mask: they end when this process does. */
 	(void) sigprocmask(SIG_BLOCK, &signals, NULL);
 	load_status(spool, shared);
-	int r = sw_ship_parts_start(&parts, err);
+	int r = sw_ship_parts_confine(config, err);
+	if (r >= 0)
+		r = sw_ship_parts_start(&parts, err);
 	if (r == 0) {
 		sw_ship_config_forget(config, SW_SHIP_KINDS);
-		r = confine(config, err);
+		r = sw_ship_filter_watch(err);
 	}
 	if (r == 0)
 		r = watch(spool, shared, &signals, err);

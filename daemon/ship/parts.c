@@ -53,27 +53,60 @@ static int collect(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct s
 
 /* ---- a sender -------------------------------------------------------------------------------- */
 
+/* The files that say what a name means, and which certificates are to be believed. */
+#define NAMES_AND_CERTIFICATES                                                            \
+	{.path = "/etc", .access = SW_LANDLOCK_LIST},                                     \
+		{.path = "/run/systemd/resolve", .access = SW_LANDLOCK_LIST},             \
+		{.path = "/run/resolvconf", .access = SW_LANDLOCK_LIST},                  \
+		{.path = "/usr/lib/ssl", .access = SW_LANDLOCK_LIST},                     \
+		{.path = "/usr/share/ca-certificates", .access = SW_LANDLOCK_LIST},       \
+		{.path = "/usr/local/share/ca-certificates", .access = SW_LANDLOCK_LIST}, \
+	{                                                                                 \
+		.path = "/usr/share/pki", .access = SW_LANDLOCK_LIST                      \
+	}
+
+enum { DNS_PORT = 53 };
+
+/* "/etc" stands for none: it is there already. */
+static const char *ca_file_of(const struct sw_ship_target *target)
+{
+	return target->ca_file != NULL ? target->ca_file : "/etc";
+}
+
 static int confine_sender(const struct sw_ship_parts *parts, enum sw_ship_kind kind,
 			  struct sw_error *err)
 {
-	enum { DNS_PORT = 53 };
 	const struct sw_ship_target *target = &parts->config->targets[kind];
 	const struct sw_landlock_path paths[] = {
 		{.path = parts->config->spool, .access = SW_LANDLOCK_WRITE},
-		{.path = "/etc", .access = SW_LANDLOCK_LIST}, /* names, certificates */
-		{.path = "/run/systemd/resolve", .access = SW_LANDLOCK_LIST},
-		{.path = "/run/resolvconf", .access = SW_LANDLOCK_LIST},
-		{.path = "/usr/lib/ssl", .access = SW_LANDLOCK_LIST},
-		{.path = "/usr/share/ca-certificates", .access = SW_LANDLOCK_LIST},
-		{.path = "/usr/local/share/ca-certificates", .access = SW_LANDLOCK_LIST},
-		{.path = "/usr/share/pki", .access = SW_LANDLOCK_LIST},
-		{.path = target->ca_file != NULL ? target->ca_file : "/etc",
-		 .access = SW_LANDLOCK_LIST},
+		{.path = ca_file_of(target), .access = SW_LANDLOCK_LIST},
+		NAMES_AND_CERTIFICATES,
 	};
 	const uint16_t ports[] = {sw_ship_http_port(target), DNS_PORT};
 	int r = sw_landlock_enter_with_ports(paths, SW_ARRAY_SIZE(paths), ports,
 					     SW_ARRAY_SIZE(ports), err);
 	return r < 0 ? r : sw_ship_filter_send(err);
+}
+
+int sw_ship_parts_confine(const struct sw_ship_config *config, struct sw_error *err)
+{
+	const struct sw_ship_target *targets = config->targets;
+	const struct sw_landlock_path paths[] = {
+		{.path = config->spool, .access = SW_LANDLOCK_WRITE},
+		{.path = ca_file_of(&targets[SW_SHIP_PROFILES]), .access = SW_LANDLOCK_LIST},
+		{.path = ca_file_of(&targets[SW_SHIP_DUMPS]), .access = SW_LANDLOCK_LIST},
+		NAMES_AND_CERTIFICATES,
+		/* Modules that look names up, and what OpenSSL loads when it begins. */
+		{.path = "/usr", .access = SW_LANDLOCK_LIST},
+		{.path = "/lib", .access = SW_LANDLOCK_LIST},
+		{.path = "/lib64", .access = SW_LANDLOCK_LIST},
+	};
+	uint16_t ports[SW_SHIP_KINDS + 1] = {DNS_PORT};
+	size_t n = 1;
+	for (size_t i = 0; i < SW_SHIP_KINDS; i++)
+		if (targets[i].url != NULL)
+			ports[n++] = sw_ship_http_port(&targets[i]);
+	return sw_landlock_enter_with_ports(paths, SW_ARRAY_SIZE(paths), ports, n, err);
 }
 
 static int deliver(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err)

@@ -18,6 +18,12 @@ struct sw_ship_parts {
 	int batch_fds[SW_SHIP_KINDS]; /* owned */
 };
 
+/*
+ * Before the parts are started: the calling process may open and connect to no more than they may all together, where the
+ * kernel has Landlock. Each part gives up more. They must come from a process that is confined and is not confined further:
+ * a signal at its end would not be sent to them otherwise (linux v6.18, security/landlock/task.c, hook_task_kill()).
+ */
+int sw_ship_parts_confine(const struct sw_ship_config *config, struct sw_error *err);
 /* Starts the parts, which end when the calling process does, by whatever. 0; -SW_E_IO. */
 int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err);
 void sw_ship_parts_deinit(struct sw_ship_parts *parts);

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+static const int64_t between_words_ns = INT64_C(60) * 1000000000;
+
 static const char *url_of(const struct sw_ship_sender *sender)
 {
 	return sender->config->targets[sender->kind].url;
@@ -32,15 +34,25 @@ static void describe(const struct sw_ship_answer *answer, char *ret, size_t size
 		(void) snprintf(ret, size, "%s", answer->why); /* cut is fine: it is prose */
 }
 
-/* Says the first failure of a row, and its end: not each. */
-static void say_failure(const struct sw_ship_sender *sender, const struct sw_ship_retry *retry,
-			const struct sw_ship_answer *answer)
+/* The state beside what the caller has set up. */
+struct state {
+	const struct sw_ship_sender *sender;
+	struct sw_ship_retry retry;
+	int64_t said_ns; /* when a failure was said last; 0: never */
+	bool failing;    /* it was said, and not that it is over */
+};
+
+/* Says the first failure of a row, but not more than one in a minute: an end may fail at every other request. */
+static void say_failure(struct state *s, const struct sw_ship_answer *answer)
 {
 	char why[sizeof(answer->why)];
-	if (retry->failures > 0)
+	const int64_t now_ns = sw_clock_ns();
+	if (s->failing || (s->said_ns != 0 && now_ns - s->said_ns < between_words_ns))
 		return;
+	s->said_ns = now_ns;
+	s->failing = true;
 	describe(answer, why, sizeof(why));
-	sw_ship_log("%s: %s: trying again", url_of(sender), why);
+	sw_ship_log("%s: %s: trying again", url_of(s->sender), why);
 }
 
 static void note_end(const struct sw_ship_sender *sender, const struct sw_ship_batch *batch,
@@ -62,27 +74,28 @@ static void note_end(const struct sw_ship_sender *sender, const struct sw_ship_b
 }
 
 /* Sends it until it is taken or refused. */
-static void deliver(const struct sw_ship_sender *sender, struct sw_ship_retry *retry,
-		    const struct sw_ship_batch *batch)
+static void deliver(struct state *s, const struct sw_ship_batch *batch)
 {
+	const struct sw_ship_sender *sender = s->sender;
 	struct sw_ship_answer answer;
 	for (;;) {
 		sw_ship_http_post(sender->http, batch, &answer);
 		if (sw_ship_judge(answer.status) != SW_SHIP_AGAIN)
 			break;
-		say_failure(sender, retry, &answer);
+		say_failure(s, &answer);
 		sw_ship_count(sender->shared, sender->kind, SW_SHIP_RETRIES, 1);
-		(void) poll(NULL, 0, (int) sw_ship_retry_next(retry, answer.retry_after_ms));
+		(void) poll(NULL, 0, (int) sw_ship_retry_next(&s->retry, answer.retry_after_ms));
 	}
-	if (retry->failures > 0)
+	if (s->failing)
 		sw_ship_log("%s: it answers again", url_of(sender));
-	sw_ship_retry_succeeded(retry);
+	s->failing = false;
+	sw_ship_retry_succeeded(&s->retry);
 	note_end(sender, batch, &answer);
 }
 
-static int send_one(const struct sw_ship_sender *sender, struct sw_ship_retry *retry,
-		    uint64_t number, struct sw_error *err)
+static int send_one(struct state *s, uint64_t number, struct sw_error *err)
 {
+	const struct sw_ship_sender *sender = s->sender;
 	struct sw_ship_batch *batch = calloc(1, sizeof(*batch));
 	if (batch == NULL)
 		return sw_fail_nomem(err);
@@ -93,7 +106,7 @@ static int send_one(const struct sw_ship_sender *sender, struct sw_ship_retry *r
 		leave(sender, sw_spool_discard(sender->spool, sender->kind, number));
 		r = 0;
 	} else if (r == 0) {
-		deliver(sender, retry, batch);
+		deliver(s, batch);
 		r = sw_spool_done(sender->spool, sender->kind, number, batch, err);
 		if (r == 0)
 			leave(sender, batch->file_bytes);
@@ -104,14 +117,14 @@ static int send_one(const struct sw_ship_sender *sender, struct sw_ship_retry *r
 }
 
 /* Sends what is in the spool. */
-static int send_all(const struct sw_ship_sender *sender, struct sw_ship_retry *retry,
-		    struct sw_error *err)
+static int send_all(struct state *s, struct sw_error *err)
 {
+	const struct sw_ship_sender *sender = s->sender;
 	sw_cleanup(sw_free_p) uint64_t *numbers = NULL;
 	size_t n = 0;
 	int r = sw_spool_list(sender->spool, sender->kind, &numbers, &n, err);
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = send_one(sender, retry, numbers[i], err);
+		r = send_one(s, numbers[i], err);
 	return r;
 }
 
@@ -119,12 +132,12 @@ int sw_ship_send(const struct sw_ship_sender *sender, struct sw_error *err)
 {
 	const struct sw_ship_config *config = sender->config;
 	struct pollfd fd = {.fd = sender->batch_fd, .events = POLLIN};
-	struct sw_ship_retry retry;
+	struct state s = {.sender = sender};
 	eventfd_t ignored;
-	sw_ship_retry_init(&retry, config->retry_min_ms, config->retry_max_ms,
+	sw_ship_retry_init(&s.retry, config->retry_min_ms, config->retry_max_ms,
 			   (uint64_t) sw_clock_ns());
 	for (;;) {
-		int r = send_all(sender, &retry, err);
+		int r = send_all(&s, err);
 		if (r < 0)
 			return r;
 		(void) poll(&fd, 1, -1); /* after a signal all is looked at again */

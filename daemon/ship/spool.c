@@ -274,7 +274,9 @@ int sw_spool_read(const struct sw_spool *spool, enum sw_ship_kind kind, uint64_t
 		return sw_fail_nomem(err);
 	if (r < 0)
 		return sw_fail(err, SW_E_FORMAT, "the spool: %s is too large", name);
-	return sw_ship_batch_parse(text.size > 0 ? text.data : "", text.size, ret, err);
+	struct sw_error why = {0};
+	r = sw_ship_batch_parse(text.size > 0 ? text.data : "", text.size, ret, &why);
+	return r < 0 ? sw_fail(err, -r, "the spool: %s: %.100s", name, why.message) : 0;
 }
 
 /* ---- what is done ---------------------------------------------------------------------------- */

@@ -4,12 +4,13 @@ import gzip
 import http.server
 import os
 import pwd
+import signal
 import ssl
 import subprocess
 import threading
 import time
 
-from daemon import BUILD
+from daemon import BUILD, children, ended
 from harness import public, wait_until
 from otlp_rules import decoded, one
 
@@ -189,14 +190,19 @@ class Ship:
         """Files of batches in the spool."""
         return sorted(name for name in os.listdir(self.spool) if name[2:].isdigit())
 
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
+    def processes(self):
+        return [self.pid, *children(self.pid)]
+
+    def end(self, pid, number):
+        """Ends one of its processes by a signal: all of them end then."""
+        all_of_them = self.processes()
+        os.kill(pid, number)
+        self.process.wait(timeout=30)
+        wait_until(lambda: all(ended(other) for other in all_of_them), f"the parts {all_of_them} to end with {pid}")
 
     def stop(self):
         if self.process and self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=30)
+            self.end(self.pid, signal.SIGTERM)
 
     def wait(self, condition, what):
         def looked():

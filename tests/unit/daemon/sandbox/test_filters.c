@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "copier/reader.h"
 #include "gate/filter.h"
+#include "ship/filter.h"
 #include "process/expendable.h"
 #include "sandbox/seccomp.h"
 #include "syscall_name.h"
@@ -188,6 +189,9 @@ static const struct {
 	{"broker", sw_seccomp_broker},
 	{"commands", sw_seccomp_program},
 	{"gate", sw_gate_filter_enter},
+	{"ship-watch", sw_ship_filter_watch},
+	{"ship-read", sw_ship_filter_collect},
+	{"ship-send", sw_ship_filter_send},
 };
 
 /* ---- following a filter ------------------------------------------------------------------------- */
