@@ -134,8 +134,8 @@ static int deliver(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct s
 
 typedef int part_fn(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err);
 
-static int start(struct sw_ship_parts *parts, part_fn *part, enum sw_ship_kind kind,
-		 struct sw_error *err)
+static int start(struct sw_ship_parts *parts, const char *name, part_fn *part,
+		 enum sw_ship_kind kind, struct sw_error *err)
 {
 	pid_t pid = fork();
 	if (pid < 0)
@@ -144,8 +144,9 @@ static int start(struct sw_ship_parts *parts, part_fn *part, enum sw_ship_kind k
 		return 0;
 	struct sw_error why = {0};
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parts->parent)
-		_exit(EXIT_FAILURE);    /* the parent has ended meanwhile */
-	(void) part(parts, kind, &why); /* it comes back with an error only */
+		_exit(EXIT_FAILURE);              /* the parent has ended meanwhile */
+	(void) prctl(PR_SET_NAME, name, 0, 0, 0); /* never fails */
+	(void) part(parts, kind, &why);           /* it comes back with an error only */
 	sw_ship_log("%s", why.message);
 	_exit(EXIT_FAILURE);
 }
@@ -164,8 +165,8 @@ int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err)
 		r = sw_fail_errno(err, SW_E_IO, "eventfd");
 	for (int kind = 0; r == 0 && kind < SW_SHIP_KINDS; kind++)
 		if (parts->config->targets[kind].url != NULL)
-			r = start(parts, deliver, (enum sw_ship_kind) kind, err);
-	return r == 0 ? start(parts, collect, SW_SHIP_KINDS, err) : r;
+			r = start(parts, "snapwalk-send", deliver, (enum sw_ship_kind) kind, err);
+	return r == 0 ? start(parts, "snapwalk-read", collect, SW_SHIP_KINDS, err) : r;
 }
 
 void sw_ship_parts_deinit(struct sw_ship_parts *parts)

@@ -3,7 +3,7 @@
 # tier: gate 25s
 """Filters of system calls of live processes, and what dangerous calls do there (drive_roles.c).
 
-Each process of the commands, of the daemon and of the gate that enters a filter is stopped as soon as it has. Its filter, as the
+Each process of the commands, of the daemon, the gate and the shipper that enters a filter is stopped as soon as it has. Its filter, as the
 kernel has it, is that of a role of tests/unit/daemon/sandbox/filters.txt, which the unit tests hold against the source; and
 the roles are those that are listed here. Then the process is made to do DANGEROUS calls: each one is refused, fails or kills as
 filters.txt says, and those that pass are listed here as well. Of the calls that kill, each process makes one; all of them with
@@ -21,6 +21,7 @@ import zlib
 from daemon import Daemon
 from gate import Gate
 from harness import SNAPWALK, TARGETS, Tap, Target, snapwalk, state_of, wait_until
+from receiver import Ship
 from roles import DEADLY, X32_BIT, Process, Table, drive, driver, entered, numbers, results_of
 
 ALL = os.environ.get("SNAPWALK_ROLES") == "all"
@@ -134,6 +135,7 @@ OTHER_MACHINES = ("i386", "x32")  # each filter kills for these: roles.py looks 
 
 # Dangerous calls that pass, as they are a role's work. Nothing is asked of "commands", which has a list of what is refused.
 FILES = {"openat", "mkdirat", "unlinkat", "renameat", "renameat2", "linkat"}
+SPOOL = {"openat", "unlinkat", "renameat"}
 # sched_setscheduler: the lowest real-time priority, for processes of the same user whose limits permit it.
 SAMPLES = {"process_vm_readv", "ptrace 0x4206", "memfd_create", "capset", "setitimer", "sched_setscheduler"}
 SPAWNER = SAMPLES | {"pidfd_open", "socketpair", "sendmsg", "recvmsg", "prctl 0x4", "perf_event_open",
@@ -147,6 +149,8 @@ PERMITTED = {
     "broker": FILES - {"linkat"} | {"socket 0x1", "socketpair", "connect", "accept4", "sendto", "sendmsg", "recvmsg",
                                     "pidfd_open", "memfd_create", "clone 0x11", "setitimer"},
     "gate": {"socket 0x1", "connect", "accept4", "sendto", "sendmsg", "recvmsg"},
+    "ship-watch": SPOOL, "ship-read": SPOOL | {"socket 0x1", "connect", "sendto", "sendmsg", "recvmsg"},
+    "ship-send": SPOOL | {"socket 0x2", "socketpair", "connect", "sendto", "sendmsg", "sendmmsg", "recvmsg"},
 }
 # Which argument tells apart calls that are there several times.
 TOLD_BY = {"ptrace": 1, "kill": 2, "tgkill": 3, "prctl": 1, "clone": 1, "socket": 1, "bpf": 1}
@@ -461,6 +465,63 @@ def test_daemon(tap):
         tap.check(target.process.poll() is None, "the target lives")
 
 
+SHIP = [("snapwalk-read", "ship-read"), ("snapwalk-send", "ship-send"), ("snapwalk-ship", "ship-watch")]
+
+
+class DrivenShip(Ship):
+    """The shipper under drive_roles."""
+
+    def __init__(self, made, out, *driven):
+        super().__init__("/nowhere/socket", made, {"Dumps": {"URL": "http://127.0.0.1:9/v1/logs"}}, start=False)
+        self.out, self.driven = out, driven
+
+    def start(self):
+        self.prefix = [*driver(self.out, *self.driven), *self.prefix]
+        super().start()
+
+    def stop(self):
+        """A process of it may have been killed: then all end."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait(timeout=60)
+
+
+def of_ship(tap, table, place, role, number, pid, here):
+    """A shipper is started for each round; its processes open no file but their own, and make none elsewhere."""
+    calls = Calls(table, [role], pid, here)
+    files = [call for call in calls.permitted if call[0] in FILES] if no_landlock() is None else []
+    for n, some in enumerate(rounds_of(calls, number)):
+        before = [READ, *files] if files and n == 0 else []
+        words = [word for _, word, _ in [*before, *some]]
+        with tempfile.TemporaryDirectory() as made, tempfile.NamedTemporaryFile() as out:
+            os.chmod(made, 0o755)
+            with DrivenShip(made, out.name, "at", place, *words) as ship:
+                ship.start()
+                wait_until(lambda out=out, words=words: n_calls(lines_of(out.name)) >= len(words), f"{place} to make its calls")
+            lines = [line for line in lines_of(out.name) if line.startswith("call")]
+        checked(tap, f"ship, {place}", some, lines[len(before):])
+        if before:
+            landlocked(tap, f"ship, {place}", role != "ship-read", before[:1], files, lines[:len(before)])
+        tap.check(untouched(here), f"ship, {place}: nothing was made, changed or removed", os.listdir(here))
+
+
+def test_ship(tap):
+    table = Table()
+    with tempfile.TemporaryDirectory() as made, tempfile.NamedTemporaryFile() as out, tempfile.TemporaryDirectory() as here, \
+            Target("threads", "2") as target:
+        os.chmod(made, 0o755)
+        prepare(here)
+        with DrivenShip(made, out.name, "list") as ship:
+            ship.start()
+            wait_until(lambda: len(lines_of(out.name)) >= len(SHIP), "the parts to be there")
+        found = [Process(line) for line in lines_of(out.name)]
+        tap.equal(sorted((process.name, *table.role_of(process)) for process in found), SHIP,
+                  "ship: its processes have the filters of their roles")
+        tap.equal({(process.uid != 0, process.caps) for process in found}, {(True, 0)}, "ship: none is root or has a capability")
+        tap.together([(of_ship, table, f"{name}:0", role, number, target.pid, here) for number, (name, role) in enumerate(SHIP)])
+        tap.check(target.process.poll() is None, "the target lives")
+
+
 def main():
     tap = Tap()
     for test in tap.chosen(test_permitted):
@@ -468,7 +529,7 @@ def main():
     if os.geteuid() != 0:
         tap.skip("processes", "their filters can be seen by root alone", Tap.ROOT)
         tap.done()
-    for test in tap.chosen(test_commands, test_reader, test_daemon):
+    for test in tap.chosen(test_commands, test_reader, test_daemon, test_ship):
         tap.guard(test)
     tap.done()
 
