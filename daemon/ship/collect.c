@@ -355,7 +355,7 @@ static void wait_for_more(struct state *s)
 	}
 }
 
-/* What there is to do at once; an error that is no end is one of the daemon's connection. */
+/* Does what there is to do at once. Most errors are of the connection to the daemon, which is made anew then. */
 static int turn(struct state *s, struct sw_error *err)
 {
 	int r = s->events == NULL ? connect_daemon(s, err) : 0;

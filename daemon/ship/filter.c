@@ -21,7 +21,6 @@ static const uint32_t file_calls[] = {
 
 static const uint32_t watch_calls[] = {
 	SYS_rt_sigtimedwait,
-	SYS_wait4,
 	SYS_waitid,
 };
 

@@ -115,7 +115,7 @@ static bool add_headers(struct sw_ship_http *http, const struct sw_ship_target *
 	return added;
 }
 
-/* One option of libcurl after the other; the first that fails is remembered. */
+/* Sets an option of libcurl, unless an earlier one has failed. */
 #define SET(option, value)                                              \
 	do {                                                            \
 		if (code == CURLE_OK)                                   \

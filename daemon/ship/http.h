@@ -10,7 +10,7 @@ enum {
 	SW_SHIP_HEADERS_BYTES = 64 << 10, /* of its headers: more is no answer */
 };
 
-/* What became of a request. */
+/* The end of a request. */
 struct sw_ship_answer {
 	long status;            /* of HTTP; 0: there was none */
 	int64_t retry_after_ms; /* 0: not said */

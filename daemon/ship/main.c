@@ -73,13 +73,14 @@ static int watch(const struct sw_spool *spool, const struct sw_ship_shared *shar
 		int number = sigtimedwait(signals, NULL, &second);
 		if (number == SIGTERM || number == SIGINT)
 			break;
-		int status = 0;
-		if (number == SIGCHLD && waitpid(-1, &status, WNOHANG) > 0) {
+		siginfo_t child = {0};
+		if (number == SIGCHLD && waitid(P_ALL, 0, &child, WEXITED | WNOHANG) == 0 &&
+		    child.si_pid != 0) {
 			save_status(spool, shared, &last);
-			return WIFSIGNALED(status)
-				       ? sw_fail(err, SW_E_EXITED, "a part was ended by signal %d",
-						 WTERMSIG(status))
-				       : sw_fail(err, SW_E_EXITED, "a part has ended: see above");
+			return child.si_code == CLD_EXITED
+				       ? sw_fail(err, SW_E_EXITED, "a part has ended: see above")
+				       : sw_fail(err, SW_E_EXITED, "a part was ended by signal %d",
+						 child.si_status);
 		}
 	}
 	save_status(spool, shared, &last);

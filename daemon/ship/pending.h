@@ -6,7 +6,7 @@
 
 enum { SW_SHIP_PENDING_MAX = 1 << 16 };
 
-/* What the daemon has and the spool has not yet, in the order in which it was made. Zero-initialised is empty. */
+/* A list of things that the daemon has and the spool has not yet, oldest first. Zero-initialised is empty. */
 struct sw_ship_pending {
 	struct sw_ship_wanted {
 		struct sw_ship_id id;
@@ -17,7 +17,7 @@ struct sw_ship_pending {
 
 /* 0; -SW_E_LIMIT: there are too many; -SW_E_NOMEM. */
 int sw_ship_pending_add(struct sw_ship_pending *pending, const char *id, enum sw_ship_kind kind);
-/* One of them; index is below n. Borrowed until the next call. */
+/* Looks at an item; index is below n. Borrowed until the next call. */
 const struct sw_ship_wanted *sw_ship_pending_at(const struct sw_ship_pending *pending,
 						size_t index);
 /* Takes one of the first few out; the others keep their order. */

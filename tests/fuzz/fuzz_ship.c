@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* What the shipper parses: an answer of the daemon, a configuration, a file of the spool, a header of HTTP, the body of an
+/* The shipper's parsers: of an answer of the daemon, a configuration, a file of the spool, a header of HTTP, the body of an
  * answer. The first byte says which. */
 #include "fuzz.h"
 #include "ship/config.h"

@@ -25,7 +25,7 @@ def profile(number, pid):
 
 
 class Store:
-    """What is kept: {id: (kind, text of the parameters of Read)}, oldest first."""
+    """A store. kept is {id: (kind, text of the parameters of Read)}, oldest first."""
 
     def __init__(self, directory):
         self.path = os.path.join(directory, f"store-{os.getpid()}")

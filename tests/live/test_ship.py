@@ -6,14 +6,15 @@ does; what cannot arrive is counted and said."""
 import contextlib
 import email.utils
 import os
+import pwd
 import signal
 import subprocess
 import tempfile
 import threading
 import time
 
-from daemon import Daemon, number_of
-from harness import Tap, Target, seeded
+from daemon import Daemon, number_of, refusal
+from harness import Tap, Target, seeded, wait_until
 from kept_store import BEGIN_NS, Store, profile
 from otlp_rules import check
 from receiver import TOKEN, USER, Receiver, Ship, profile_ids, records
@@ -79,6 +80,36 @@ def test_arrives(tap, daemon):
             tap.check(profile not in ship.log() and "lost" not in ship.log(), "nothing is said to be lost", ship.log())
 
 
+def test_rights(tap, daemon):
+    """The user of ShipUser= sees what is kept, but for Deny=, and captures nothing; others see nothing."""
+    if os.geteuid() != 0:
+        tap.skip("ShipUser=", "without root there are no other users", Tap.ROOT)
+        return
+    ship, other = pwd.getpwnam(USER).pw_uid, pwd.getpwnam("nobody").pw_uid
+    with Target("threads", 3, 10) as process, Target("demo") as denied:
+        names = [daemon.capture(target.pid)["dump"]["id"] for target in (process, denied)]
+
+        def listed(uid):
+            with daemon.client(uid=uid) as client:
+                return {summary["id"] for summary in client.call("List")["summaries"]} & set(names)
+        tap.equal(listed(ship), set(names), "ShipUser= sees what is kept")
+        tap.equal(listed(other), set(), "another user does not")
+        for what, name in (("a process of another's", names[0]), ("none that is kept", "none")):
+            with daemon.client(uid=other) as client:
+                tap.equal(refusal(client.call, "Read", id=name)[0], "NoSuchDump", f"another user reads nothing: {what}")
+        with daemon.client(uid=ship) as client:
+            tap.equal(client.call("Read", id=names[0])["dump"]["id"], names[0], "ShipUser= reads it")
+            for method, arguments, wanted in (("Capture", {"target": {"pid": process.pid}}, "NotPermitted"),
+                                              ("Delete", {"id": names[0]}, "NoSuchDump"), ("Pin", {"id": names[0]}, "NoSuchDump"),
+                                              ("Trigger", {"source": "x", "labels": {}}, "NotPermitted")):
+                tap.equal(refusal(client.call, method, **arguments)[0], wanted, f"ShipUser= may not {method}")
+        daemon.write_config(Deny="demo")
+        os.kill(daemon.pid, signal.SIGHUP)
+        wait_until(lambda: listed(ship) == {names[0]}, "Deny= to hold for ShipUser=")
+        with daemon.client(uid=ship) as client:
+            tap.equal(refusal(client.call, "Read", id=names[1])[0], "NoSuchDump", "Deny= holds for ShipUser=")
+
+
 def numbers(requests):
     """The numbers of the profiles in requests, by the process."""
     found = {}
@@ -120,7 +151,7 @@ class World:
 
 
 def test_statuses(tap):
-    """What a status means: sent again, or lost and counted."""
+    """After each status a request is taken, sent again, or lost and counted."""
     for status in (408, 425, 429, 500, 502, 503, 504):
         with World(lambda _, number, status=status: status if number < 3 else 200) as world:
             world.store.add_profiles(range(2))
@@ -394,7 +425,7 @@ ALONE = (test_statuses, test_retry_after, test_hostile, test_tls, test_crashes, 
 
 def main():
     tap = Tap()
-    for test in tap.chosen(test_arrives):
+    for test in tap.chosen(test_arrives, test_rights):
         with Daemon(KEEP) as daemon:
             tap.guard(test, daemon)
     for test in tap.chosen(*ALONE):
