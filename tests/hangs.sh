@@ -65,6 +65,9 @@ daemon/prepare.c		own	open stat
 daemon/rpc/server.c		own	lstat readlink
 daemon/rules/load.c		own	scandir
 daemon/sandbox/roles.c		proc	fopen
+daemon/ship/config.c		own	open
+daemon/ship/spool.c		own	fstatat open openat
+daemon/ship/status.c		own	open
 daemon/store/directory.c	own	openat
 daemon/store/dumps.c		own	openat
 daemon/store/pins.c		own	fstatat openat
