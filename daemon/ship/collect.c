@@ -36,7 +36,6 @@ struct state {
 	struct sw_ship_pending pending;
 	struct sw_ship_retry retry;
 	bool list; /* ask for what there is */
-	bool full; /* the spool has no space for the next batch */
 };
 
 static void client_close(struct sw_varlink_client **client)
@@ -268,7 +267,7 @@ static int store(struct state *s, enum sw_ship_kind kind, struct sw_ship_batch *
 	const uint64_t cost = sw_spool_cost(batch), used = shared->spool_bytes;
 	const uint64_t max = s->c->config->spool_bytes_max;
 	if (cost <= max && (used > max || cost > max - used)) {
-		s->full = true;
+		shared->spool_full = 1;
 		return 0;
 	}
 	if (cost > max || batch->size > SW_SHIP_BODY_MAX) {
@@ -351,8 +350,13 @@ static void wait_for_more(struct state *s)
 	(void) poll(fds, SW_ARRAY_SIZE(fds), -1); /* after a signal all is looked at again */
 	if ((fds[1].revents & POLLIN) != 0) {
 		(void) eventfd_read(s->c->wake_fd, &ignored); /* it says that it is not 0 */
-		s->full = false;
+		s->c->shared->spool_full = 0;
 	}
+}
+
+static bool may_read(const struct state *s)
+{
+	return s->pending.n > 0 && s->c->shared->spool_full == 0;
 }
 
 /* Does what there is to do at once. Most errors are of the connection to the daemon, which is made anew then. */
@@ -363,13 +367,12 @@ static int turn(struct state *s, struct sw_error *err)
 		r = take_events(s, err);
 	if (r == 0 && s->list && s->pending.n == 0)
 		r = list(s, err);
-	const bool reads = r == 0 && s->pending.n > 0 && !s->full;
-	if (reads)
+	if (r == 0 && may_read(s))
 		r = collect_one(s, err);
 	if (r < 0)
 		return r;
 	sw_ship_retry_succeeded(&s->retry);
-	if (!(s->pending.n > 0 && !s->full) && !(s->list && s->pending.n == 0))
+	if (!may_read(s) && !(s->list && s->pending.n == 0))
 		wait_for_more(s);
 	return 0;
 }

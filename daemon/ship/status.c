@@ -32,6 +32,7 @@ void sw_ship_status_write(const struct sw_ship_shared *shared, struct sw_text *r
 				       shared->counts[kind][i]);
 	sw_text_printf(ret, "spool bytes %" PRIu64 "\nspool files %" PRIu64 "\n",
 		       shared->spool_bytes, shared->spool_files);
+	sw_text_printf(ret, "spool full %" PRIu64 "\n", shared->spool_full);
 	sw_text_printf(ret, "daemon connected %" PRIu64 "\n", shared->connected);
 }
 

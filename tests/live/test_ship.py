@@ -221,18 +221,17 @@ def nonsense(handler):
 
 def test_hostile(tap):
     """An end that cuts, says nothing, never ends or leads elsewhere costs a limited time, and nothing is lost."""
-    with Receiver() as other:
-        elsewhere = (307, {"Location": other.url("/elsewhere")}, b"")
-        for what, answer, again in (("cut", cut, True), ("silent", silent, True), ("headers without an end", endless_headers, True),
-                                    ("100 Continue without an end", endless_continue, True), ("another protocol", nonsense, True),
-                                    ("a redirect", elsewhere, True), ("a body without an end", endless_body, False)):
-            with World(lambda _, number, answer=answer: answer if number == 1 else 200, TimeoutSec=1) as world:
-                world.store.add_profiles(range(2))
-                world.settle(sent=2, retries=1 if again else 0)
-                wanted = {100: [0], 101: [1]} if again else {101: [1]}
-                tap.equal(numbers(world.receiver.taken), wanted, f"an end is bad: {what}")
-                tap.check("lost" not in world.ship.log(), f"nothing is lost: {what}", world.ship.log())
-        tap.equal(len(other.seen), 0, "no redirect is followed")
+    elsewhere = (307, {"Location": "/elsewhere"}, b"")  # another port Landlock forbids
+    for what, answer, again in (("cut", cut, True), ("silent", silent, True), ("headers without an end", endless_headers, True),
+                                ("100 Continue without an end", endless_continue, True), ("another protocol", nonsense, True),
+                                ("a redirect", elsewhere, True), ("a body without an end", endless_body, False)):
+        with World(lambda _, number, answer=answer: answer if number == 1 else 200, TimeoutSec=1) as world:
+            world.store.add_profiles(range(2))
+            world.settle(sent=2, retries=1 if again else 0)
+            wanted = {100: [0], 101: [1]} if again else {101: [1]}
+            tap.equal(numbers(world.receiver.taken), wanted, f"an end is bad: {what}")
+            tap.check("lost" not in world.ship.log(), f"nothing is lost: {what}", world.ship.log())
+            tap.equal({request.path for request in world.receiver.seen}, {"/p"}, f"requests go to one place: {what}")
 
 
 def certificate(directory, name):
@@ -311,7 +310,7 @@ def test_spool(tap):
     with World(lambda *_: 200 if down.is_set() else 503, SpoolMax="1M") as world:
         for number, name in enumerate(ids):
             world.store.add(name, "profile", large(number))
-        world.ship.wait(lambda: world.ship.status().get(("spool", "bytes"), 0) > 700000, "the spool to be full")
+        world.ship.wait(lambda: world.ship.status().get(("spool", "full")), "the spool to be full")
         sizes = [os.path.getsize(os.path.join(world.ship.spool, name)) for name in world.ship.batches()]
         tap.check(0 < sum(sizes) <= 1 << 20 and len(sizes) < len(ids), "the spool keeps its limit", sizes)
         world.store.delete(ids[-1])
