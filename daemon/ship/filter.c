@@ -3,6 +3,7 @@
 #include "cleanup.h"
 
 #include <confine/calls.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -60,12 +61,22 @@ static const int tcp_options[] = {TCP_NODELAY, TCP_KEEPIDLE, TCP_KEEPINTVL};
 static const int ip_options[] = {IP_RECVERR};
 static const int ipv6_options[] = {IPV6_RECVERR};
 
+/* Landlock asks for no right for the access mode 3, which neither reads nor writes: open(2). */
+static const struct sw_filter_rule opens_for_nothing = {
+	.call = SYS_openat,
+	.action = SECCOMP_RET_ERRNO | EPERM,
+	.argument = 2,
+	.mask = O_ACCMODE,
+	.value = O_ACCMODE,
+};
+
 static void begin(struct sw_filter *f)
 {
 	static const struct sw_filter_group files = {file_calls, SW_ARRAY_SIZE(file_calls),
 						     SECCOMP_RET_ALLOW};
 	sw_filter_begin(f);
 	sw_calls_add_own(f);
+	sw_filter_add(f, &opens_for_nothing);
 	sw_filter_add_group(f, &files);
 	sw_calls_add_reading(f); /* behind openat, which is allowed also for writing */
 }
