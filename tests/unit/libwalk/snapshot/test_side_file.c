@@ -36,7 +36,7 @@ static int setup(void **state)
 	pages->live_fd = f->live_fd;
 	pages->arena = &f->snap->priv->arena;
 	f->proc_fd = pages->proc_fd = open("/proc/self", O_PATH | O_CLOEXEC);
-	f->space = (struct sw_capture_space){.snap = f->snap};
+	f->space = (struct sw_capture_space){.snap = f->snap, .proc_fd = f->proc_fd};
 	f->capture = sw_capture_of(&f->space);
 	return 0;
 }
