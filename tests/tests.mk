@@ -40,7 +40,7 @@ $(UNIT_COMMON): $(UNIT_OBJECTS)
 FAKE_KERNEL := $(patsubst %,libwalk/%,stop/test_helper stop/test_run waits/test_peers walk/test_walk_answers \
 	$(patsubst %,sample/test_%,code light links passes sampler) \
 	$(patsubst %,capture/test_%,before copy kernel take_tries touchless waits window))
-UNIT_ALONE  := cli/daemon/test_dump cli/daemon/test_kept cli/events/test_event_run cli/run/test_batch cli/run/test_merging cli/run/test_split daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/methods/test_watch daemon/sandbox/test_filters \
+UNIT_ALONE  := cli/common/test_remedy cli/daemon/test_dump cli/daemon/test_kept cli/events/test_event_run cli/run/test_batch cli/run/test_merging cli/run/test_split daemon/jobs/test_job daemon/jobs/test_kept daemon/jobs/test_profile daemon/methods/test_watch daemon/sandbox/test_filters \
 	daemon/worker/test_events \
 	libwalk/base/test_range_index_nomem \
 	libwalk/runtimes/beam/test_beam_before libwalk/runtimes/cpython/test_cpython_before libwalk/stop/test_helper_killed \

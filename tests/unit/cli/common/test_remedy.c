@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The table itself is looked at, too: it is the product's file, and not another copy of it. */
+#include "common/remedy.c"
 #include "cleanup.h"
-#include "common/complain.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -31,6 +32,17 @@ TEST(test_every_end_has_a_remedy)
 	for (unsigned end = SW_END_COMPLETE + 1; end <= SW_END_INTERNAL; end++)
 		if (sw_remedy(sw_end_name(end), 0)[0] == '\0')
 			fail_msg("end %s has no remedy", sw_end_name(end));
+}
+
+/* A row is never chosen if an earlier one of its word asks for no other causes. */
+TEST(test_every_row_can_be_chosen)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++)
+		for (size_t before = 0; before < i; before++)
+			if (strcmp(remedies[before].wire, remedies[i].wire) == 0 &&
+			    (remedies[before].causes & ~remedies[i].causes) == 0)
+				fail_msg("%s: \"%s\" hides \"%s\"", remedies[i].wire,
+					 remedies[before].remedy, remedies[i].remedy);
 }
 
 /* All causes together and each alone: what is advised has to be possible. */
