@@ -154,6 +154,26 @@ def namespaces(tap):
             os.close(directory)
 
 
+def set_user(tap):
+    """A program that has root's rights, but was started by another user: what that user may not read is not shown."""
+    if os.geteuid() != 0:
+        tap.skip("perf map of a set-uid program", "not root", tap.ROOT)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        path = shutil.copy(PROGRAM, os.path.join(scratch, "jit_set_user"))
+        os.chmod(scratch, 0o755)
+        os.chmod(path, 0o4755)
+        with Target(None, "map", path=path, user=NOBODY, group=NOBODY) as target:
+            path = map_of(target.pid)
+            try:
+                tap.equal(os.stat(path).st_uid, 0, "set-uid program: its perf map is root's")
+                for mode, wanted in ((0o644, MAP_NAMES), (0o600, [None, None]), (0o640, MAP_NAMES)):  # its group is the user's
+                    os.chmod(path, mode)
+                    tap.equal(names(look(target.pid), target.pid), wanted, f"set-uid program: a perf map with mode {mode:o}")
+            finally:
+                os.unlink(path)
+
+
 def closed_directory(tap):
     """A map for all, in a directory that the process's user may not enter any more."""
     if no_mounts():
@@ -291,6 +311,7 @@ tap.guard(perf_map)
 tap.guard(refusals)
 tap.guard(roots_file)
 tap.guard(namespaces)
+tap.guard(set_user)
 tap.guard(closed_directory)
 tap.guard(large_map)
 tap.guard(jitdump)
