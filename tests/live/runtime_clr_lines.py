@@ -13,7 +13,7 @@ import tempfile
 
 import dotnet
 from daemon import PATIENT, Daemon
-from harness import dump, module_of, patient_dump, snapwalk, stack_of
+from harness import Target, dump, module_of, patient_dump, snapwalk, stack_of, tool
 
 STOPS = int(os.environ.get("SNAPWALK_STOPS", "150"))
 
@@ -146,30 +146,31 @@ def test_stale(tap):
 
 
 def test_readers(tap):
-    """A PDB that the user of the process may not read, or not get at, is not shown to those who may see the dump. No
-    capability of the process counts, as in the rules for debug files."""
+    """A PDB that the user of the process may not read, or not get at, is not shown to those who may see the dump.
+    Capabilities count for root alone."""
     if os.geteuid() != 0:
         tap.skip("readers", "not root", tap.ROOT)
         return
     other = 65534
-    roots, open_to_all = (0, 0, 0o755), (0, 0, 0o755)
-    for what, pdb, assembly, place, wanted in (
-            ("another's, for all", (other, other, 0o644), roots, open_to_all, True),
-            ("another's alone", (other, other, 0o600), roots, open_to_all, False),
-            ("another's, for a group", (other, other, 0o640), roots, open_to_all, False),
-            ("another's, as the assembly", (other, other, 0o640), (other, other, 0o640), open_to_all, False),
-            ("its own alone", (0, 0, 0o400), roots, open_to_all, True),
-            ("its own group's", (other, 0, 0o640), roots, open_to_all, True),
-            ("for all, in another's directory", (other, other, 0o644), roots, (other, other, 0o700), False),
-            ("its own, in another's directory", (0, 0, 0o644), roots, (other, other, 0o700), False),
-            ("for all, in a directory to pass through", (other, other, 0o644), roots, (other, other, 0o711), True)):
+    open_to_all, limited = (0, 0, 0o755), "--bounding-set=-dac_override,-dac_read_search"
+    for what, pdb, place, options, wanted in (
+            ("another's, for all", (other, other, 0o644), open_to_all, limited, True),
+            ("another's alone", (other, other, 0o600), open_to_all, limited, False),
+            ("another's, for a group", (other, other, 0o640), open_to_all, limited, False),
+            ("its own alone", (0, 0, 0o400), open_to_all, limited, True),
+            ("its own group's", (other, 0, 0o640), open_to_all, limited, True),
+            ("for all, in another's directory", (other, other, 0o644), (other, other, 0o700), limited, False),
+            ("its own, in another's directory", (0, 0, 0o644), (other, other, 0o700), limited, False),
+            ("for all, in a directory to pass through", (other, other, 0o644), (other, other, 0o711), limited, True),
+            ("another's, of root with all capabilities", (other, other, 0o600), (other, other, 0o700), "--", True)):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "out")
             shutil.copytree(dotnet.build(), path)
-            for name, (uid, gid, mode) in (("swnet.pdb", pdb), ("swnet.dll", assembly), ("", place)):
-                os.chown(os.path.join(path, name), uid, gid)
-                os.chmod(os.path.join(path, name), mode)
-            with dotnet.Program("stacks", directory=path) as target:
+            with Target(None, options, os.path.join(path, "swnet"), "stacks", path=tool("setpriv")) as target:
+                # The assembly is mapped by now.
+                for name, (uid, gid, mode) in (("swnet.pdb", pdb), ("", place)):
+                    os.chown(os.path.join(path, name), uid, gid)
+                    os.chmod(os.path.join(path, name), mode)
                 lines = sum(f["line"] is not None for f in own(patient_dump(target.pid)))
         tap.equal(lines > 100, wanted, f"readers: {what}, {lines} lines")
 

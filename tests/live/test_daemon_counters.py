@@ -42,7 +42,7 @@ MEASURED = ("capture_us_total", "capture_us_sum", "dump_bytes_total", "stopped_u
 
 
 def captured(dump):
-    """What a capture that stops threads moves, besides MEASURED."""
+    """Returns what a capture that stops threads moves, besides MEASURED."""
     return {"calls_total": 1, "connections_total": 1, "captures_total": 1, "threads_total": len(dump["threads"]),
             "stop_us_count": 1, "capture_us_count": 1}
 
@@ -86,7 +86,7 @@ def test_users(tap):
 
 
 def test_queue(tap):
-    """One profile of a user more than may be at once."""
+    """A user asks for one profile more than may be at once."""
     with Daemon() as daemon, Target("threads", "2") as target, contextlib.ExitStack() as stack:
         with Counted(daemon) as counted:
             for n in range(PROFILES_MAX):
