@@ -14,10 +14,10 @@ import threading
 import time
 
 from daemon import Daemon, number_of, refusal
-from harness import Tap, Target, seeded, wait_until
+from harness import Tap, Target, public, seeded, wait_until
 from kept_store import BEGIN_NS, Store, profile
 from otlp_rules import check
-from receiver import TOKEN, USER, Receiver, Ship, profile_ids, records
+from receiver import SHIP, TOKEN, USER, Receiver, Ship, profile_ids, records
 
 AT_ONCE = 5  # tests wait more than they work
 # The shipper's user is one that may capture nothing.
@@ -445,6 +445,7 @@ def main():
     for test in tap.chosen(test_arrives, test_rights):
         with Daemon(KEEP) as daemon:
             tap.guard(test, daemon)
+    public(SHIP)  # before there are threads: a program that is being copied cannot be executed
     tap.together([(test,) for test in tap.chosen(*ALONE)], AT_ONCE)
     tap.done()
 
