@@ -386,8 +386,8 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
 		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked . finder,search'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
-		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge,profile/pprof naming recording events otlp'
-	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --machine x86_64 --order 'common cache,daemon,doctor,hook,mcp,top run series,probes,dumps events events/objects,events/memory commands .'
+		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge,profile/pprof naming recording events otlp probes'
+	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --machine x86_64 --order 'common cache,daemon,doctor,hook,mcp,top run series,dumps events events/objects,events/memory commands .'
 	@tests/graph.py --objects $(BUILD)/obj/daemon --sources daemon --headers --order '$(ORDER_DAEMON)'
 	@tests/held.sh "$(CC)" "$(ALL_CFLAGS) $(INC_LIBWALK)" $(if $(SANITIZE),,$(if $(filter -O2,$(OPTIMISED)),$(BUILD)/obj))
 	@tests/hangs.sh $(BUILD)/obj

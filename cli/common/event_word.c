@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/event_word.h"
-#include "common/nearest.h"
 #include "common/option_values.h"
 #include "cleanup.h"
 #include "parts.h"
 
 #include <snapwalk/event_text.h>
+#include <snapwalk/nearest.h>
+#include <snapwalk/probes.h>
 #include <snapwalk/protocol.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,18 +85,14 @@ static const struct {
 /* "LIB:SYMBOL" or "SYMBOL", in which "::" is no colon: a name of C++. */
 static bool take_function(struct sw_options *o, const char *text, struct sw_usage *usage)
 {
-	const char *colon = strchr(text, ':');
+	size_t length = 0;
 	o->event.what = SW_EVENT_FUNCTION;
-	o->event_name = text;
-	if (colon != NULL && colon[1] != ':') {
-		o->event_module = strndup(text, (size_t) (colon - text));
-		o->event_name = colon + 1;
-		if (o->event_module == NULL)
-			return sw_usage_fail_nomem(usage);
-	}
-	if (o->event_name[0] == '\0' || (o->event_module != NULL && o->event_module[0] == '\0'))
+	if (!sw_probe_split(text, &length, &o->event_name))
 		return sw_usage_fail(usage, "give func:SYMBOL of the program, or func:LIB:SYMBOL",
 				     "no function is named");
+	o->event_module = length > 0 ? strndup(text, length) : NULL;
+	if (length > 0 && o->event_module == NULL)
+		return sw_usage_fail_nomem(usage);
 	return true;
 }
 

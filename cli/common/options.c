@@ -5,10 +5,10 @@
 #include "common/option_output.h"
 #include "common/option_table.h"
 #include "common/pair_word.h"
-#include "common/nearest.h"
 #include "common/word_kind.h"
 #include "cleanup.h"
 
+#include <snapwalk/nearest.h>
 #include <assert.h>
 #include <getopt.h>
 #include <limits.h>

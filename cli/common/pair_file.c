@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "common/pair_file.h"
 #include "cleanup.h"
-#include "common/nearest.h"
 #include "common/option_values.h"
 #include "parts.h"
 #include "text.h"
 
+#include <snapwalk/nearest.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

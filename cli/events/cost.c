@@ -15,7 +15,7 @@ static double share(const struct sw_event_run *run)
 	int64_t cpu_ns = run->cpu_end_ns - run->cpu_begin_ns;
 	if (run->cpu_begin_ns < 0 || run->cpu_end_ns < 0 || cpu_ns <= 0)
 		return -1;
-	double part = sw_event_run_spent(run, &run->cost) / (double) cpu_ns;
+	double part = sw_overhead_spent_ns(&run->overhead, &run->cost) / (double) cpu_ns;
 	return part < 1 ? part : 1; /* the kernel counts CPU time by its own clock */
 }
 

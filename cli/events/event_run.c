@@ -298,11 +298,6 @@ static int fetch(struct sw_event_run *run, struct sw_error *err)
 	return r;
 }
 
-double sw_event_run_spent(const struct sw_event_run *run, const struct sw_event_cost *cost)
-{
-	return (double) cost->n_probed * run->overhead.breakpoint_ns + (double) cost->ns;
-}
-
 /* A breakpoint takes its time from the process at each call, and nobody may be there to end it. */
 static bool is_limited(const struct sw_event_run *run)
 {
@@ -317,7 +312,8 @@ static void overhead_look(struct sw_event_run *run, int64_t now_ns)
 {
 	const struct sw_event_cost cost = sw_recorder_event_cost(run->recorder);
 	int64_t cpu_ns = run->cpu_begin_ns < 0 ? -1 : sw_clock_read(run->cpu_clock);
-	if (!sw_overhead_is_above(&run->overhead, now_ns, cpu_ns, sw_event_run_spent(run, &cost)))
+	if (!sw_overhead_is_above(&run->overhead, now_ns, cpu_ns,
+				  sw_overhead_spent_ns(&run->overhead, &cost)))
 		return;
 	double seconds = (double) (now_ns - run->begin_ns) / NS_PER_S;
 	run->too_many = 1 + (uint64_t) ((double) cost.n_probed / seconds);

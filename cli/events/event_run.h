@@ -6,7 +6,7 @@
 #include "dumps/dumps.h"
 #include "events/function.h"
 #include "events/order.h"
-#include "events/overhead.h"
+#include "events/overhead_text.h"
 #include "events/profiled.h"
 #include "events/stacks.h"
 #include "run/output.h"
@@ -104,9 +104,6 @@ int sw_event_run_missing(const struct sw_event_run *run);
 
 /* Whether the kernel has breakpoints in the code of the process meanwhile. */
 bool sw_event_run_changes_code(const struct sw_event_run *run);
-
-/* CPU time that the breakpoints have taken of the process so far, with the copies. */
-double sw_event_run_spent(const struct sw_event_run *run, const struct sw_event_cost *cost);
 
 /* "api, pid 4242, 30 s" */
 void sw_event_run_title(const struct sw_event_run *run, struct sw_text *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The process with privileges, which parses nothing of the files: that is done in probes/look_up.c. */
+/* The process with privileges, which parses nothing of the files: that is done in events/look_up.c. */
 #include "events/function.h"
 #include "cleanup.h"
 #include "common/complain.h"
@@ -21,35 +21,6 @@ enum {
 	NS_PER_MS = 1000000,
 	ANSWER_MAX = 1 << 20, /* bytes: at most SW_EVENT_PLACES_MAX lines */
 };
-
-void sw_function_keep(struct sw_function *f, const bool keep[static SW_EVENT_PLACES_MAX])
-{
-	size_t n = 0;
-	for (size_t i = 0; i < f->n; i++) {
-		if (!keep[i]) {
-			sw_close_p(&f->places[i].file_fd);
-			free(f->names[i]);
-			continue;
-		}
-		f->places[n] = f->places[i];
-		f->names[n] = f->names[i];
-		f->start_avma[n] = f->start_avma[i];
-		f->end_avma[n] = f->end_avma[i];
-		f->wanted[n++] = f->wanted[i];
-	}
-	f->n = n;
-}
-
-void sw_function_deinit(struct sw_function *f)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		sw_close_p(&f->places[i].file_fd);
-		free(f->names[i]);
-	}
-	for (size_t i = 0; i < f->n_missing; i++)
-		free(f->missing[i].why);
-	*f = (struct sw_function){0};
-}
 
 void sw_function_notice(const struct sw_function *f, const struct sw_subject *subject,
 			struct sw_text *ret)
@@ -94,134 +65,6 @@ void sw_function_json(const struct sw_function *f, struct sw_text *ret)
 	sw_text_append(ret, "]", 1);
 }
 
-/* Offsets from a place of the line on, which then begins behind them. */
-static bool returns_take(const char **line, size_t at, struct sw_event_place *to)
-{
-	char *end;
-	if (to->n_returns > SW_EVENT_RETURNS_MAX)
-		return false;
-	*line += at;
-	for (size_t i = 0; i < to->n_returns; i++, *line = end + 1) {
-		to->returns_off[i] = strtoull(*line, &end, 16);
-		if (end == *line || *end != ' ')
-			return false;
-	}
-	return true;
-}
-
-/* Operands, likewise. */
-static bool operands_take(const char **line, struct sw_event_place *to)
-{
-	int declared, at = 0;
-	if (sscanf(*line, "%d %" SCNx64 " %zu %n", &declared, &to->semaphore_off, &to->n_operands,
-		   &at) != 3 ||
-	    at == 0 || to->n_operands > SW_EVENT_ARGUMENTS)
-		return false;
-	to->is_declared = declared != 0;
-	*line += at;
-	for (size_t i = 0; i < to->n_operands; i++, *line += at) {
-		struct sw_event_operand *o = &to->operands[i];
-		int kind, is_signed;
-		at = 0;
-		if (sscanf(*line,
-			   "%d %" SCNu8 " %d %" SCNu8 " %" SCNu8 " %" SCNu8 " %" SCNu8 " %" SCNd64
-			   " %n",
-			   &kind, &o->bytes, &is_signed, &o->shift, &o->base, &o->index, &o->scale,
-			   &o->value, &at) != 8 ||
-		    at == 0 || kind < 0 || kind > SW_EVENT_OPERAND_MEMORY || o->shift > 8 ||
-		    o->bytes > 8)
-			return false;
-		o->kind = (enum sw_event_operand_kind) kind;
-		o->is_signed = is_signed != 0;
-	}
-	return true;
-}
-
-/* The line of the other process is not believed: the kernel says what is mapped there. */
-static int place_take(const struct sw_target *target, const char *line, struct sw_function *f,
-		      struct sw_error *err)
-{
-	uint64_t start, end;
-	struct sw_event_place place = {.file_fd = -EBADF};
-	int emulated, reentered, at = 0;
-	if (f->n == SW_EVENT_PLACES_MAX ||
-	    sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64 " %d %d %" SCNx64 " %zu %n", &start,
-		   &end, &place.file_off, &emulated, &reentered, &place.returns_first,
-		   &place.n_returns, &at) != 7 ||
-	    at == 0 || !returns_take(&line, (size_t) at, &place) || !operands_take(&line, &place))
-		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
-	place.emulated = emulated != 0;
-	place.reentered = reentered != 0;
-	place.file_fd = sw_target_map_file(target, start, end, err);
-	if (place.file_fd < 0)
-		return place.file_fd;
-	f->places[f->n] = place;
-	f->start_avma[f->n] = start;
-	f->end_avma[f->n] = end;
-	f->names[f->n] = strdup(line);
-	f->places[f->n].name = f->names[f->n];
-	return f->names[f->n++] == NULL ? sw_fail_nomem(err) : 0;
-}
-
-static int missing_take(const char *line, struct sw_function *f, struct sw_error *err)
-{
-	int at = 0, absent = 0;
-	size_t wanted = 0;
-	if (f->n_missing == SW_EVENT_PLACES_MAX ||
-	    sscanf(line, "- %zu %d %n", &wanted, &absent, &at) != 2 || at == 0 ||
-	    wanted >= SW_EVENT_PLACES_MAX)
-		return sw_fail(err, SW_E_INTERNAL, "what looked it up has written nonsense");
-	f->missing[f->n_missing].wanted = wanted;
-	f->missing[f->n_missing].is_absent = absent != 0;
-	f->missing[f->n_missing].why = strdup(line + at);
-	return f->missing[f->n_missing++].why == NULL ? sw_fail_nomem(err) : 0;
-}
-
-/* Lines of several functions. */
-static int all_take(const struct sw_target *target, struct sw_text *text, struct sw_function *f,
-		    struct sw_error *err)
-{
-	char *rest = NULL;
-	size_t wanted = 0;
-	int r = 0;
-	sw_text_append(text, "", 1);
-	if (text->failed)
-		return sw_fail_nomem(err);
-	for (char *line = strtok_r(text->data, "\n", &rest); r == 0 && line != NULL;
-	     line = strtok_r(NULL, "\n", &rest)) {
-		if (line[0] == '-') {
-			r = missing_take(line, f, err);
-		} else if (line[0] == '=') {
-			const char *module = strtok_r(NULL, "\n", &rest);
-			wanted = strtoul(line + 1, NULL, 10);
-			if (f->n == 0 && module != NULL)
-				(void) snprintf(f->module, sizeof(f->module), "%s", module);
-		} else {
-			r = place_take(target, line, f, err);
-			if (r == 0)
-				f->wanted[f->n - 1] = wanted;
-		}
-	}
-	return r;
-}
-
-static int places_take(const struct sw_target *target, struct sw_text *text, struct sw_function *f,
-		       struct sw_error *err)
-{
-	char *rest = NULL;
-	sw_text_append(text, "", 1);
-	if (text->failed)
-		return sw_fail_nomem(err);
-	const char *module = strtok_r(text->data, "\n", &rest);
-	int r = 0;
-	(void) snprintf(f->module, sizeof(f->module), "%s", module != NULL ? module : "");
-	for (const char *line; r == 0 && (line = strtok_r(NULL, "\n", &rest)) != NULL;)
-		r = place_take(target, line, f, err);
-	if (r == 0 && f->n == 0)
-		r = sw_fail(err, SW_E_INTERNAL, "what looked it up has written nothing");
-	return r;
-}
-
 /* 0: none. */
 static int64_t deadline_of(const struct sw_options *options)
 {
@@ -231,7 +74,7 @@ static int64_t deadline_of(const struct sw_options *options)
 				       : 0;
 }
 
-/* The process without privileges writes what it has looked up. wanted: NULL: that of the options. */
+/* The process without privileges writes what it has looked up. ret: NULL: that is for the user. */
 static int looked_up(const struct sw_options *options, const struct sw_subject *subject,
 		     const struct sw_function_wanted *wanted, size_t n_wanted, struct sw_text *text,
 		     struct sw_function *ret)
@@ -255,11 +98,11 @@ static int looked_up(const struct sw_options *options, const struct sw_subject *
 						   ? l.deadline_ns + (int64_t) GRACE_S * NS_PER_S
 						   : 0,
 					   ANSWER_MAX, text, &status, &err);
-	if (r == 0 && status == SW_STATUS_COMPLETE && !options->list)
-		r = wanted != NULL ? all_take(target, text, ret, &err)
-				   : places_take(target, text, ret, &err);
-	if (target != NULL && !options->list)
-		ret->starttime = sw_target_starttime(target);
+	if (r == 0 && status == SW_STATUS_COMPLETE && ret != NULL) {
+		sw_text_append(text, "", 1);
+		r = text->failed ? sw_fail_nomem(&err)
+				 : sw_function_take(target, NULL, text->data, ret, &err);
+	}
 	sw_target_close(target);
 	return r < 0 ? sw_complain_error(subject->name, &err) : status;
 }
@@ -267,9 +110,13 @@ static int looked_up(const struct sw_options *options, const struct sw_subject *
 int sw_function_find(const struct sw_options *options, const struct sw_subject *subject,
 		     struct sw_function *ret)
 {
-	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	*ret = (struct sw_function){0};
-	return looked_up(options, subject, NULL, 0, &text, ret);
+	const struct sw_function_wanted wanted = {.module = options->event_module,
+						  .name = options->event_name,
+						  .is_declared = options->event_declared,
+						  .at_return = options->event.at_return,
+						  .prefix = options->event_declared ? "usdt:"
+										    : "func:"};
+	return sw_functions_find(options, subject, &wanted, 1, ret);
 }
 
 int sw_functions_find(const struct sw_options *options, const struct sw_subject *subject,

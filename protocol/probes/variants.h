@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_EVENT_VARIANTS_H
-#define SW_CLI_EVENT_VARIANTS_H
+#ifndef SW_PROBES_VARIANTS_H
+#define SW_PROBES_VARIANTS_H
 
 #include "probes/matching.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "probes/matching.h"
 #include "cleanup.h"
-#include "common/nearest.h"
 #include "errors.h"
 #include "parts.h"
 
+#include <snapwalk/nearest.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/overhead.h"
-#include "cleanup.h"
 #include "test.h"
+
+#include <snapwalk/probes.h>
 
 #define MS 1000000L
 
@@ -58,17 +58,17 @@ TEST(a_mean_of_what_is_probed)
 {
 	struct sw_function f = {.n = 2};
 	struct sw_overhead o = {0};
-	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
+	const struct sw_event_probe_cost cost = {.emulated_ns = 100, .stepped_ns = 700};
+	const struct sw_event_cost so_far = {.n_probed = 10, .ns = 5};
 	f.places[0].emulated = true;
 	f.places[0].n_returns = 3; /* of which each call comes to one */
 	sw_overhead_end(&o, &f);   /* it was not measured */
 	assert_true(o.is_usual);
 	assert_int_equal((int) o.breakpoint_ns, (1000 + 20000 + 20000) / 3);
-	sw_overhead_notice(&o, &f, true, &text);
-	sw_text_append(&text, "", 1);
-	assert_string_equal(text.data,
-			    "each call of these takes the process 20 to 21 µs longer on usual "
-			    "machines (this one could not be measured), and the copy\n");
+	sw_overhead_set(&o, &cost, &f);
+	assert_false(o.is_usual);
+	assert_int_equal((int) o.breakpoint_ns, (100 + 700 + 700) / 3);
+	assert_int_equal((int) sw_overhead_spent_ns(&o, &so_far), 5005);
 }
 
 /* A process that may not probe gets the usual figures. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "events/overhead.h"
-#include "common/complain.h"
+#include <snapwalk/probes.h>
 
 enum {
 	NS_PER_S = 1000000000,
@@ -9,7 +8,6 @@ enum {
 	USUAL_EMULATED_NS = 1000,
 	USUAL_STEPPED_NS = 20000,
 };
-static const double NS_PER_US = 1000;
 static const double UNNOTICED = 0.002; /* of a CPU */
 
 void sw_overhead_begin(struct sw_overhead *o)
@@ -23,24 +21,32 @@ static double begin_ns(const struct sw_overhead *o, const struct sw_event_place 
 	return (double) (place->emulated ? o->cost.emulated_ns : o->cost.stepped_ns);
 }
 
-/* A call comes to the beginning, and to one RET where these are probed: each RET is stepped. */
-static double call_ns(const struct sw_overhead *o, const struct sw_event_place *place)
+/* A call comes to one RET where these are probed: each RET is stepped. */
+double sw_overhead_call_ns(const struct sw_overhead *o, const struct sw_event_place *place)
 {
 	return begin_ns(o, place) + (double) (place->n_returns > 0 ? o->cost.stepped_ns : 0);
 }
 
-void sw_overhead_end(struct sw_overhead *o, const struct sw_function *f)
+void sw_overhead_set(struct sw_overhead *o, const struct sw_event_probe_cost *cost,
+		     const struct sw_function *f)
 {
 	double ns = 0;
 	size_t n = 0;
-	o->is_usual = !sw_event_probe_cost_end(&o->measuring, &o->cost);
-	if (o->is_usual)
-		o->cost = (struct sw_event_probe_cost){USUAL_EMULATED_NS, USUAL_STEPPED_NS};
+	o->is_usual = cost == NULL;
+	o->cost = cost != NULL ? *cost
+			       : (struct sw_event_probe_cost){USUAL_EMULATED_NS, USUAL_STEPPED_NS};
 	for (size_t i = 0; i < f->n; i++) {
-		ns += call_ns(o, &f->places[i]);
+		ns += sw_overhead_call_ns(o, &f->places[i]);
 		n += f->places[i].n_returns > 0 ? 2 : 1;
 	}
 	o->breakpoint_ns = n > 0 ? ns / (double) n : 0;
+}
+
+void sw_overhead_end(struct sw_overhead *o, const struct sw_function *f)
+{
+	struct sw_event_probe_cost cost;
+	const bool known = sw_event_probe_cost_end(&o->measuring, &cost);
+	sw_overhead_set(o, known ? &cost : NULL, f);
 }
 
 void sw_overhead_deinit(struct sw_overhead *o)
@@ -91,28 +97,7 @@ bool sw_overhead_is_above(struct sw_overhead *o, int64_t now_ns, int64_t cpu_ns,
 	return o->above_ns > NS_PER_S / 2 || o->above_own_ns > NS_PER_S / 10;
 }
 
-uint64_t sw_overhead_causes(const struct sw_options *options)
+double sw_overhead_spent_ns(const struct sw_overhead *o, const struct sw_event_cost *cost)
 {
-	const bool most = options->max_overhead_given &&
-			  options->max_overhead_percent == SW_OVERHEAD_PERCENT_MOST;
-	return SW_SAID_OF_OVERHEAD | (most ? SW_SAID_AT_MOST : 0);
-}
-
-void sw_overhead_notice(const struct sw_overhead *o, const struct sw_function *f, bool is_pairs,
-			struct sw_text *ret)
-{
-	double least_ns = call_ns(o, &f->places[0]), most_ns = least_ns;
-	for (size_t i = 1; i < f->n; i++) {
-		double ns = call_ns(o, &f->places[i]);
-		least_ns = ns < least_ns ? ns : least_ns;
-		most_ns = ns > most_ns ? ns : most_ns;
-	}
-	sw_text_printf(ret, "each call of %s takes the process ", is_pairs ? "these" : "it");
-	if (most_ns - least_ns >= NS_PER_US)
-		sw_text_printf(ret, "%.0f to ", least_ns / NS_PER_US);
-	sw_text_printf(ret, most_ns < 10 * NS_PER_US ? "%.1f µs longer" : "%.0f µs longer",
-		       most_ns / NS_PER_US);
-	sw_text_printf(ret, "%s, and the copy\n",
-		       o->is_usual ? " on usual machines (this one could not be measured)"
-				   : " on this machine");
+	return (double) cost->n_probed * o->breakpoint_ns + (double) cost->ns;
 }

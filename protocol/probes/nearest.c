@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "common/nearest.h"
+#include <snapwalk/nearest.h>
 
 #include <stddef.h>
 #include <string.h>

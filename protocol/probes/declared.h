@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_CLI_EVENT_DECLARED_H
-#define SW_CLI_EVENT_DECLARED_H
+#ifndef SW_PROBES_DECLARED_H
+#define SW_PROBES_DECLARED_H
 
 #include <snapwalk/event.h>
-
-#include "text.h"
 
 /* Probes that a program declares (USDT). */
 
@@ -22,16 +20,5 @@ struct sw_declared {
 
 /* For sw_event_probes(); arg is a struct sw_declared. */
 void sw_declared_add(void *arg, const struct sw_event_probe *probe);
-
-/* Which probes a file declares, as lines or as objects. */
-struct sw_declared_list {
-	const char *module; /* borrowed: the name of its file */
-	bool as_json;
-	size_t n; /* so far, of all files */
-	struct sw_text *text;
-};
-
-/* For sw_event_probes(); arg is a struct sw_declared_list. */
-void sw_declared_put(void *arg, const struct sw_event_probe *probe);
 
 #endif

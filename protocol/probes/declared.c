@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "probes/declared.h"
-#include "common/json_text.h"
-#include "common/nearest.h"
-#include "utf8.h"
 
-#include <inttypes.h>
+#include <snapwalk/nearest.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,32 +50,4 @@ void sw_declared_add(void *arg, const struct sw_event_probe *probe)
 		d->n_more++;
 	else
 		d->places[d->n++] = probe->place;
-}
-
-void sw_declared_put(void *arg, const struct sw_event_probe *probe)
-{
-	struct sw_declared_list *l = arg;
-	struct sw_text *text = l->text;
-	l->n++;
-	if (l->as_json) {
-		sw_text_printf(text, "%s{\"file_offset\":%" PRIu64 ",\"semaphore\":%s",
-			       l->n > 1 ? "," : "", probe->place.file_off,
-			       probe->place.semaphore_off != 0 ? "true" : "false");
-		sw_json_text_member(text, "module", l->module);
-		sw_json_text_member(text, "provider", probe->provider);
-		sw_json_text_member(text, "name", probe->name);
-		sw_json_text_member(text, "operands", probe->operands);
-		sw_text_append(text, "}", 1);
-		return;
-	}
-	sw_utf8_append_plain(text, l->module, strlen(l->module));
-	sw_text_append(text, ":", 1);
-	sw_utf8_append_plain(text, probe->provider, strlen(probe->provider));
-	sw_text_append(text, ":", 1);
-	sw_utf8_append_plain(text, probe->name, strlen(probe->name));
-	if (probe->operands[0] != '\0') {
-		sw_text_append(text, "  ", 2);
-		sw_utf8_append_plain(text, probe->operands, strlen(probe->operands));
-	}
-	sw_text_append(text, "\n", 1);
 }
