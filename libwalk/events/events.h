@@ -36,6 +36,7 @@ struct sw_events_sample {
 	/* The name of SW_EVENTS_NAME, with tid, or whose name the thread has. */
 	char comm[SW_COMM_MAX];
 	pid_t named_as; /* 0: comm */
+	bool of_probes; /* of SW_EVENTS_CODE: the page in which the kernel executes instructions that are probed */
 };
 
 struct sw_events_options {

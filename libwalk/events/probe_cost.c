@@ -89,7 +89,7 @@ int sw_event_probe_cost_begin(struct sw_event_measuring *ret, struct sw_error *e
 {
 	int ends[2];
 	uint32_t type = 0;
-	const bool has_type = sw_uprobe_type(&type);
+	const bool has_type = sw_event_probe_type(&type);
 	const pid_t parent = getpid();
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return sw_fail_errno(err, SW_E_IO, "cannot make a pipe");

@@ -127,6 +127,19 @@ static enum sw_events_kind process_parse(const struct sw_events_rings *r, size_t
 	return kind;
 }
 
+/* PERF_RECORD_MMAP: header | pid, tid, address, length, offset | name. Files have a path, and other memory a name in
+ * "[anon:...]" at most: nobody but the kernel maps this name. */
+static enum sw_events_kind code_parse(const struct sw_events_rings *r, size_t size,
+				      struct sw_events_sample *ret)
+{
+	static const char name[] = "[uprobes]";
+	const size_t at = sizeof(struct perf_event_header) + 32;
+	enum sw_events_kind kind = process_parse(r, size, SW_EVENTS_CODE, ret);
+	ret->of_probes =
+		size >= at + sizeof(name) && memcmp(r->record + at, name, sizeof(name)) == 0;
+	return kind;
+}
+
 static enum sw_events_kind record_kind(struct sw_events_rings *r,
 				       const struct perf_event_header *header,
 				       struct sw_events_sample *ret)
@@ -135,7 +148,7 @@ static enum sw_events_kind record_kind(struct sw_events_rings *r,
 	switch (header->type) {
 	case PERF_RECORD_SAMPLE:
 		return sample_parse(r, header->size, ret) ? SW_EVENTS_SAMPLE : SW_EVENTS_NONE;
-	case PERF_RECORD_MMAP: return process_parse(r, header->size, SW_EVENTS_CODE, ret);
+	case PERF_RECORD_MMAP: return code_parse(r, header->size, ret);
 	case PERF_RECORD_COMM:
 		if (header->misc & PERF_RECORD_MISC_COMM_EXEC)
 			return process_parse(r, header->size, SW_EVENTS_PROGRAM, ret);

@@ -27,7 +27,7 @@ enum {
 
 /* perf_event_open(2) with the source uprobe: the number of the source stands in sysfs (perf_uprobe in
  * kernel/events/core.c, v4.17 to v6.18). */
-bool sw_uprobe_type(uint32_t *ret)
+bool sw_event_probe_type(uint32_t *ret)
 {
 	enum { TEXT_MAX = 64 };
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
@@ -93,7 +93,9 @@ static int refused(int error, const struct sw_event_place *place, uint64_t file_
 	case EACCES:
 	case EPERM:
 		return sw_fail(err, SW_E_NOT_PERMITTED,
-			       "the kernel refuses to probe code (CAP_PERFMON, CAP_BPF)");
+			       "the kernel refuses to probe code (CAP_SYS_ADMIN, or CAP_PERFMON "
+			       "and CAP_BPF "
+			       "where it is older)");
 	case E2BIG:
 		return sw_fail(err, SW_E_LIMIT, "more than %d places of code would be probed",
 			       SW_UPROBES_MAX);
@@ -113,28 +115,6 @@ static int refused(int error, const struct sw_event_place *place, uint64_t file_
 	}
 }
 
-/* The event and the program at it. 0, or a negative errno. */
-static int probe_open(struct sw_uprobes *p, struct perf_event_attr *attr, pid_t tid, int program_fd,
-		      uint64_t number)
-{
-	union bpf_attr link;
-	int fd = (int) syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	p->fds[p->n] = fd;
-	p->links[p->n++] = -EBADF;
-	memset(&link, 0, sizeof(link));
-	link.link_create.prog_fd = (uint32_t) program_fd;
-	link.link_create.target_fd = (uint32_t) fd;
-	link.link_create.attach_type = BPF_PERF_EVENT;
-	link.link_create.perf_event.bpf_cookie = number;
-	int link_fd = sw_bpf(BPF_LINK_CREATE, &link);
-	if (link_fd < 0)
-		return -errno;
-	p->links[p->n - 1] = link_fd;
-	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
-}
-
 enum { SEMAPHORE_SHIFT = 32 }; /* of config: format/ref_ctr_offset in sysfs, v4.20 */
 
 /* The attributes of a probe, which has path until it is open. */
@@ -147,6 +127,17 @@ static void attr_set(struct perf_event_attr *attr, char path[SW_OWN_FD_BYTES], u
 	attr->type = type;
 	attr->uprobe_path = (uintptr_t) path;
 	attr->probe_offset = file_off;
+}
+
+int sw_event_probe_open(uint32_t type, pid_t tid, int file_fd, uint64_t file_off,
+			uint64_t semaphore_off)
+{
+	char path[SW_OWN_FD_BYTES];
+	struct perf_event_attr attr;
+	attr_set(&attr, path, type, file_fd, file_off);
+	attr.config = semaphore_off << SEMAPHORE_SHIFT;
+	int fd = (int) syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off)
@@ -169,14 +160,23 @@ static bool is_shared(const struct sw_uprobes *p, const struct stat *file, uint6
 	return false;
 }
 
-/* Number is the cookie of the program. semaphore_off: 0: none. */
+/* The event, also where the kernel refuses it to this process; tid: of sw_uprobes_open(). */
+static int event_open(const struct sw_uprobes_programs *programs, uint32_t type, pid_t tid,
+		      int file_fd, uint64_t file_off, uint64_t semaphore_off)
+{
+	int fd = sw_event_probe_open(type, tid, file_fd, file_off, semaphore_off);
+	if (fd != -EACCES || programs->probe_open == NULL)
+		return fd;
+	return programs->probe_open(programs->probe_arg, tid, file_fd, file_off, semaphore_off);
+}
+
+/* The event and the program at it. 0, or a negative errno. number is the cookie of the program. semaphore_off: 0: none. */
 static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
 			    uint64_t file_off, uint64_t semaphore_off, uint64_t number,
-			    int program_fd)
+			    int program_fd, const struct sw_uprobes_programs *programs)
 {
 	struct stat file;
-	char path[SW_OWN_FD_BYTES];
-	struct perf_event_attr attr;
+	union bpf_attr link;
 	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
 		return -E2BIG;
 	if (fstat(file_fd, &file) < 0)
@@ -185,9 +185,21 @@ static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int 
 	p->at[p->n].device = file.st_dev;
 	p->at[p->n].inode = file.st_ino;
 	p->at[p->n].file_off = file_off;
-	attr_set(&attr, path, type, file_fd, file_off);
-	attr.config = semaphore_off << SEMAPHORE_SHIFT;
-	return probe_open(p, &attr, tid, program_fd, number);
+	int fd = event_open(programs, type, tid, file_fd, file_off, semaphore_off);
+	if (fd < 0)
+		return fd;
+	p->fds[p->n] = fd;
+	p->links[p->n++] = -EBADF;
+	memset(&link, 0, sizeof(link));
+	link.link_create.prog_fd = (uint32_t) program_fd;
+	link.link_create.target_fd = (uint32_t) fd;
+	link.link_create.attach_type = BPF_PERF_EVENT;
+	link.link_create.perf_event.bpf_cookie = number;
+	int link_fd = sw_bpf(BPF_LINK_CREATE, &link);
+	if (link_fd < 0)
+		return -errno;
+	p->links[p->n - 1] = link_fd;
+	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
 }
 
 static uint64_t value_bits(struct sw_event_value value)
@@ -212,13 +224,14 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 /* Waits until no process that maps the file has its memory locked, and puts the probe there. */
 static int probe_put(struct sw_uprobes *p, pid_t tid, uint32_t type,
 		     const struct sw_event_place *place, uint64_t file_off, uint64_t semaphore_off,
-		     uint64_t cookie, int program_fd, struct sw_error *err)
+		     uint64_t cookie, int program_fd, const struct sw_uprobes_programs *programs,
+		     struct sw_error *err)
 {
 	int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
 	if (r < 0)
 		return r;
 	r = instruction_open(p, tid, type, place->file_fd, file_off, semaphore_off, cookie,
-			     program_fd);
+			     program_fd, programs);
 	return r < 0 ? refused(-r, place, file_off, err) : 0;
 }
 
@@ -232,10 +245,11 @@ static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
 	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
 		r = probe_put(p, tid, type, place, place->returns_off[k], 0,
 			      cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
-			      programs->return_fd, err);
+			      programs->return_fd, programs, err);
 	return r < 0 ? r
 		     : probe_put(p, tid, type, place, place->file_off, place->semaphore_off, cookie,
-				 place->releases ? programs->release_fd : programs->begin_fd, err);
+				 place->releases ? programs->release_fd : programs->begin_fd,
+				 programs, err);
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
@@ -247,7 +261,7 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	uint32_t type;
 	pid_t tid = 0;
 	int r = 0;
-	if (!sw_uprobe_type(&type))
+	if (!sw_event_probe_type(&type))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
 	/* The kernel knows the process by the memory of a thread. */

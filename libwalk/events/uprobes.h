@@ -37,6 +37,10 @@ struct sw_uprobes_programs {
 	int begin_fd;   /* at the place */
 	int return_fd;  /* at each RET of the place's function */
 	int release_fd; /* instead of begin_fd, at a place that takes something back */
+	/* As of struct sw_event_options. */
+	int (*probe_open)(void *arg, pid_t tid, int file_fd, uint64_t file_off,
+			  uint64_t semaphore_off);
+	void *probe_arg;
 };
 
 /**
@@ -51,8 +55,6 @@ struct sw_uprobes_programs {
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err);
-/* The number of the kernel's source of probes, for sw_uprobe_of_self(). False: it has none. */
-bool sw_uprobe_type(uint32_t *ret);
 /* A probe without a program in the calling process alone, at an instruction of a file: for measuring it. A descriptor that has it, or
  * a negative errno. Allocates nothing, as it is called in a child that may have been forked from one of several threads. */
 int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off);

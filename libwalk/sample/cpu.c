@@ -28,7 +28,9 @@ static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
 								   ? sw_copies_program(s->copies, 1)
 								   : -EBADF,
 					      .release_fd = pairs ? sw_copies_program(s->copies, 2)
-								  : -EBADF},
+								  : -EBADF,
+					      .probe_open = o->probe_open,
+					      .probe_arg = o->probe_arg},
 		&s->probes, err);
 }
 

@@ -83,11 +83,12 @@ static int recipe_lend(struct sw_cpu_sampler *s, struct sw_error *err)
 	return r == -SW_E_NOMEM ? sw_fail_nomem(err) : 0;
 }
 
-/* Events whose process is not read later: the kernel copies stacks of native code, and nothing of a runtime. */
+/* Events whose process is not read later: the kernel copies stacks of native code, with the addresses that probes have
+ * replaced, and nothing of a runtime. */
 static int fixed_take(struct sw_cpu_sampler *s, struct sw_error *err)
 {
 	static const struct sw_recipe none;
-	if (!sw_light_is_possible(s->base, &sw_tables))
+	if (!sw_light_is_native(s->base, &sw_tables))
 		return sw_fail(err, SW_E_UNSUPPORTED,
 			       "process %d has code other than native: its events have stacks "
 			       "only where the process may be read at each of them",

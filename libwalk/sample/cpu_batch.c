@@ -186,6 +186,13 @@ static bool is_due_for_death(const struct sw_cpu_sampler *s)
 	       sw_clock_ns() - s->base_ns > SW_CPU_CODE_NS;
 }
 
+/* New code may have the function, in a file that has taken the place of the old one, where there are no probes: whoever looks
+ * it up anew is another process, as nothing is read here any more. */
+static bool is_due_for_function(const struct sw_cpu_sampler *s)
+{
+	return s->fixed && s->wanted.what == SW_EVENT_FUNCTION && s->code_came;
+}
+
 void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
 	enum { NAMES_MAX = 65536 }; /* a process names its threads as fast as it likes */
@@ -198,7 +205,7 @@ void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		s->has_kept = false;
 		/* No call of another program may ever come: whether they are followed is seen now. */
 		s->base_old = kind == SW_EVENTS_NONE && s->by_calls &&
-			      (s->program_came || is_due_for_death(s));
+			      (s->program_came || is_due_for_death(s) || is_due_for_function(s));
 		if (kind == SW_EVENTS_NONE)
 			return;
 		if (kind == SW_EVENTS_NAME) {
@@ -206,6 +213,9 @@ void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 			n_names++;
 			continue;
 		}
+		/* No program is there; the kernel says which addresses on stacks are of that page. */
+		if (kind == SW_EVENTS_CODE && s->event.of_probes && s->fixed)
+			continue;
 		if (kind != SW_EVENTS_SAMPLE) {
 			s->code_came = true;
 			if (kind == SW_EVENTS_PROGRAM)

@@ -53,16 +53,20 @@ bool sw_light_has_frames(const struct sw_runtime_ops *runtime)
 	return runtime->step != NULL || runtime->owns != NULL || runtime->frames != NULL;
 }
 
-bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables)
+bool sw_light_is_native(const struct sw_snapshot *snap, const struct sw_tables *tables)
 {
-	if (sw_returns_page(snap) != NULL || sw_snapshot_has_made_code(snap) ||
-	    sw_snapshot_has_kind(snap, SW_MODULE_PE))
+	if (sw_snapshot_has_made_code(snap) || sw_snapshot_has_kind(snap, SW_MODULE_PE))
 		return false;
 	tables = sw_tables_of(tables, snap);
 	for (size_t i = 0; i < tables->n_runtimes; i++)
 		if (sw_light_has_frames(tables->runtimes[i]) && tables->runtimes[i]->probe(snap))
 			return false;
 	return true;
+}
+
+bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables)
+{
+	return sw_returns_page(snap) == NULL && sw_light_is_native(snap, tables);
 }
 
 /* ---- create --------------------------------------------------------------------------------- */

@@ -34,7 +34,10 @@ struct sw_light_result {
 /* Whether a runtime has frames: with one that is only recognised, or only tells of threads, all are native. */
 bool sw_light_has_frames(const struct sw_runtime_ops *runtime);
 
-/* Whether the process of a snapshot is such a one. */
+/* Whether a process has native code alone. */
+bool sw_light_is_native(const struct sw_snapshot *snap, const struct sw_tables *tables);
+
+/* Whether the process of a snapshot is such a one, and no probes have replaced addresses on its stacks. */
 bool sw_light_is_possible(const struct sw_snapshot *snap, const struct sw_tables *tables);
 
 /**

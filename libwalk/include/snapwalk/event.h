@@ -147,6 +147,11 @@ struct sw_event_options {
 	/* Nothing of the process is read after the sampler was created, as the caller gives its privileges up then: only for
 	 * native code, and events end with -SW_E_CHANGED when there is new code. */
 	bool fixed;
+	/* Opens the event of a probe for a caller whom the kernel refuses it (CAP_SYS_ADMIN); NULL: nobody does. tid is a
+	 * thread of the process. A descriptor, or a negative errno. */
+	int (*probe_open)(void *arg, pid_t tid, int file_fd, uint64_t file_off,
+			  uint64_t semaphore_off);
+	void *probe_arg;
 };
 
 /**
@@ -324,6 +329,19 @@ struct sw_event_cost {
 };
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
+
+/** The number of the kernel's source of probes. False: it has none. */
+SW_PUBLIC bool sw_event_probe_type(uint32_t *ret);
+/**
+ * Open the event of a probe in the process of a thread, at an instruction of a file that it has mapped. Needs CAP_PERFMON, or
+ * CAP_SYS_ADMIN where the kernel asks for that.
+ *
+ * @param type           Of sw_event_probe_type().
+ * @param semaphore_off  As of struct sw_event_place.
+ * @return a descriptor, or a negative errno.
+ */
+SW_PUBLIC int sw_event_probe_open(uint32_t type, pid_t tid, int file_fd, uint64_t file_off,
+				  uint64_t semaphore_off);
 
 /** CPU time that a breakpoint takes a thread each time that it comes there, without the copy. */
 struct sw_event_probe_cost {

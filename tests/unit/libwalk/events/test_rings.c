@@ -303,6 +303,29 @@ TEST(test_kinds)
 	end(f);
 }
 
+/* The page of the kernel's probes is told from other code, by its whole name. */
+TEST(test_code_of_probes)
+{
+	static const char *const names[] = {"[uprobes]", "[uprobes-trampoline]", "/a/[uprobes]",
+					    ""};
+	enum { NAME = HEADER + 32, SIZE = NAME + 24 };
+	for (size_t i = 0; i < SW_ARRAY_SIZE(names); i++) {
+		struct fixture *f = start(RING_BYTES, 0);
+		uint8_t record[SIZE] = {0};
+		struct sw_events_sample got;
+		header_make(record, PERF_RECORD_MMAP, 0, SIZE);
+		memcpy(record + NAME, names[i], strlen(names[i]));
+		append(f, &f->ring, record, SIZE);
+		header_make(record, PERF_RECORD_MMAP, 0, NAME);
+		append(f, &f->ring, record, NAME);
+		assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_CODE);
+		assert_int_equal(got.of_probes, i == 0);
+		assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_CODE);
+		assert_false(got.of_probes);
+		end(f);
+	}
+}
+
 /* Names, of those that are there and of those that begin; what is cut says nothing. */
 TEST(test_names)
 {
