@@ -126,6 +126,7 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		begins = {.call = SYS_pidfd_open, .action = SECCOMP_RET_ALLOW},
 		/* The table of what is outstanding, whose descriptor is there. */
 		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH),
+		iterates = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
 		keeps_handler = {.call = SYS_rt_sigaction,
 				 .action = SECCOMP_RET_KILL_PROCESS,
 				 .mask = UINT32_MAX,
@@ -139,6 +140,8 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		sw_filter_add(&f, &lists);
 		sw_calls_add_capture(&f);
 	}
+	if (more & SW_SECCOMP_ITERATES)
+		sw_filter_add(&f, &iterates);
 	if (more & SW_SECCOMP_PROCESSES)
 		sw_filter_add(&f, &begins);
 	if (more & SW_SECCOMP_SCREEN)

@@ -142,6 +142,17 @@ static int check_rules(struct sw_config *config, sw_config_say_fn *say, void *ar
 		config->n_problems++;
 		say(arg, text);
 	}
+	for (size_t i = 0;
+	     r == 0 && config->function_events == SW_EVENTS_NOBODY && i < rules.n_events; i++) {
+		char text[512];
+		if (rules.events[i].event.options.what != SW_EVENT_FUNCTION)
+			continue;
+		(void) snprintf(text, sizeof(text), /* cut is fine: it is prose */
+				"%.300s: rule %.64s does nothing, as FunctionEvents=no",
+				config->rules_dir, rules.events[i].name);
+		config->n_problems++;
+		say(arg, text);
+	}
 	if (r == 0 && rules.n_unsafe > 0)
 		r = sw_fail(err, SW_E_INVALID, "%s: a mistake in RequireExe= of a rule",
 			    config->rules_dir);

@@ -36,6 +36,7 @@ struct sw_config {
 	bool require_same_namespace; /* RequireSameNamespace=; of caller and daemon */
 
 	uint32_t events;             /* Events= root; enum sw_events_for */
+	uint32_t function_events;    /* FunctionEvents= no; enum sw_events_for */
 	uint32_t stop;               /* Stop= auto; enum sw_stop_mode */
 	uint32_t max_stop_ms;        /* MaxStopMs= 100 */
 	uint32_t timeout_ms;         /* TimeoutMs= 10000: a whole call, then the worker is killed */
@@ -70,7 +71,7 @@ struct sw_config {
 
 /* Words of Stop= and of the option "stop" of calls, by enum sw_stop_mode; NULL-terminated. */
 extern const char *const sw_config_stop_modes[];
-/* Words of Events=, by enum sw_events_for; NULL-terminated. */
+/* Words of Events= and FunctionEvents=, by enum sw_events_for; NULL-terminated. */
 extern const char *const sw_config_events_for[];
 /* Words for a profile, by enum sw_record_mode; NULL-terminated. */
 extern const char *const sw_config_profile_modes[];

@@ -11,6 +11,7 @@
 
 #include <snapwalk/clock.h>
 #include <snapwalk/event_text.h>
+#include <snapwalk/probes.h>
 #include <string.h>
 
 enum {
@@ -52,22 +53,29 @@ static const struct sw_param events_table[] = {
 
 /* ---- the event ------------------------------------------------------------------------------- */
 
-static const char *const kinds[] = {"syscall", "death", "thread", "process", "blocked", NULL};
-static const enum sw_event_what whats[] = {SW_EVENT_CALL, SW_EVENT_DEATH, SW_EVENT_NEW_THREADS,
-					   SW_EVENT_NEW_PROCESSES, SW_EVENT_BLOCKED};
+static const char *const kinds[] = {"syscall", "death", "thread", "process",
+				    "blocked", "func",  "usdt",   NULL};
+static const enum sw_event_what whats[] = {SW_EVENT_CALL,        SW_EVENT_DEATH,
+					   SW_EVENT_NEW_THREADS, SW_EVENT_NEW_PROCESSES,
+					   SW_EVENT_BLOCKED,     SW_EVENT_FUNCTION,
+					   SW_EVENT_FUNCTION};
+enum { KIND_USDT = 6 }; /* of both */
 
 struct event_params {
 	int kind;
-	const char *call, *error;
+	const char *call, *error, *symbol;
 	struct json_object *arguments;
 	int64_t fd, slower_ms;
-	bool failed;
+	bool failed, at_return;
 };
 
 static const struct sw_param event_table[] = {
 	{"kind", SW_PARAM_CHOICE, offsetof(struct event_params, kind), true, .choices = kinds},
 	{"call", SW_PARAM_STRING, offsetof(struct event_params, call), .max = NAME_MAX_BYTES},
 	{"errno", SW_PARAM_STRING, offsetof(struct event_params, error), .max = NAME_MAX_BYTES},
+	{"symbol", SW_PARAM_STRING, offsetof(struct event_params, symbol),
+	 .max = SW_WORKER_FUNCTION_MAX - 1},
+	{"return", SW_PARAM_BOOL, offsetof(struct event_params, at_return), .max = 1},
 	{"failed", SW_PARAM_BOOL, offsetof(struct event_params, failed), .max = 1},
 	{"fd", SW_PARAM_INT, offsetof(struct event_params, fd), .min = 0, .max = INT32_MAX},
 	{"arguments", SW_PARAM_OBJECT, offsetof(struct event_params, arguments), .required = false},
@@ -115,6 +123,21 @@ static bool call_read(const struct event_params *p, struct sw_event_options *o, 
 	return p->arguments == NULL || tests_read(p->arguments, o);
 }
 
+static bool function_read(const struct event_params *p, struct sw_worker_events *ret,
+			  const char **bad)
+{
+	size_t length;
+	const char *name;
+	ret->is_declared = p->kind == KIND_USDT;
+	*bad = "symbol";
+	if (p->symbol == NULL || !sw_probe_split(p->symbol, &length, &name))
+		return false;
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", p->symbol); /* fits */
+	*bad = p->at_return ? "return" : "slower_ms"; /* a probe is one instruction */
+	ret->options.at_return = p->at_return || p->slower_ms > 0;
+	return !(ret->options.at_return && ret->is_declared);
+}
+
 /* A member that belongs to another kind of event is refused: the caller would get more than was asked for. */
 static bool event_read(struct json_object *event, struct sw_worker_events *ret, const char **bad)
 {
@@ -126,17 +149,24 @@ static bool event_read(struct json_object *event, struct sw_worker_events *ret, 
 	(void) snprintf(ret->name, sizeof(ret->name), "%s",
 			p.call != NULL ? p.call : kinds[p.kind]); /* fits */
 	*bad = "slower_ms";
-	if ((p.slower_ms > 0) != (o->what == SW_EVENT_BLOCKED))
+	if ((p.slower_ms > 0) != (o->what == SW_EVENT_BLOCKED) && o->what != SW_EVENT_FUNCTION)
 		return false;
 	o->slower_ns = p.slower_ms * ns_per_ms;
-	if (o->what == SW_EVENT_CALL)
-		return call_read(&p, o, bad);
+	if (o->what == SW_EVENT_CALL) {
+		*bad = p.symbol != NULL ? "symbol" : "return";
+		return p.symbol == NULL && !p.at_return && call_read(&p, o, bad);
+	}
 	*bad = p.call != NULL        ? "call"
 	       : p.error != NULL     ? "errno"
 	       : p.failed            ? "failed"
 	       : p.fd >= 0           ? "fd"
 	       : p.arguments != NULL ? "arguments"
 				     : NULL;
+	if (*bad != NULL)
+		return false;
+	if (o->what == SW_EVENT_FUNCTION)
+		return function_read(&p, ret, bad);
+	*bad = p.symbol != NULL ? "symbol" : p.at_return ? "return" : NULL;
 	return *bad == NULL;
 }
 
@@ -205,12 +235,19 @@ static uint64_t sum(uint64_t a, uint64_t b)
 	return all < most ? all : most;
 }
 
+static enum sw_deny_rule authorize(const struct sw_config *config, const struct sw_caller *caller,
+				   const struct sw_worker_events *wish)
+{
+	return wish->options.what == SW_EVENT_FUNCTION ? sw_authorize_functions(config, caller)
+						       : sw_authorize_events(config, caller);
+}
+
 static bool go_on(struct events *events)
 {
 	const struct sw_series *series = events->series;
 	const int64_t now_ns = sw_clock_ns();
 	if (now_ns >= events->wish.end_ns ||
-	    sw_authorize_events(series->jobs->config, &series->caller) != SW_DENY_NONE)
+	    authorize(series->jobs->config, &series->caller, &events->wish) != SW_DENY_NONE)
 		return false;
 	/* A process that maps code all the time is not looked at all the time. */
 	events->series->next_ns = now_ns - events->began_ns < ns_per_s ? now_ns + ns_per_s : now_ns;
@@ -225,6 +262,7 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		[SW_WORKER_END_COUNT] = "count",
 		[SW_WORKER_END_EXITED] = "exited",
 		[SW_WORKER_END_CHANGED] = "time", /* it was up when nobody could go on */
+		[SW_WORKER_END_OVERHEAD] = "overhead",
 	};
 	struct events *events = series->owner;
 	const struct sw_worker_ended *ended = outcome->ended;
@@ -250,9 +288,9 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static bool is_permitted(const struct sw_jobs *jobs, const struct sw_taken *taken,
-			 struct sw_refusal *refusal)
+			 const struct sw_worker_events *wish, struct sw_refusal *refusal)
 {
-	enum sw_deny_rule rule = sw_authorize_events(jobs->config, &taken->caller);
+	enum sw_deny_rule rule = authorize(jobs->config, &taken->caller, wish);
 	return rule == SW_DENY_NONE || sw_refuse_denied(refusal, taken->found.pid, rule);
 }
 
@@ -327,7 +365,8 @@ void sw_method_events(struct sw_call *call)
 	submission.reason = p.reason;
 	if (sw_target_take(call, p.target, &taken, &refusal)) {
 		sw_taken_submit(&taken, jobs->config, &submission);
-		if (!sw_taken_is_own(&taken, &refusal) || !is_permitted(jobs, &taken, &refusal) ||
+		if (!sw_taken_is_own(&taken, &refusal) ||
+		    !is_permitted(jobs, &taken, &wish, &refusal) ||
 		    !has_space(jobs, &taken.caller, &refusal) ||
 		    !sw_series_pay(jobs, &taken.caller, &refusal))
 			sw_call_refuse(call, &refusal);

@@ -8,6 +8,7 @@
 #include "errors.h"
 
 #include <snapwalk/clock.h>
+#include <snapwalk/probes.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -19,7 +20,8 @@ enum {
 	REFUSED_MS = 60000, /* until a process that could not be watched is tried again, */
 	BUSY_MS = 5000,     /* and where that was for a moment */
 	BREAK_MS = 1000, /* a process that maps code all the time is not looked at all the time */
-	LASTS_MS = 3600000, /* of one worker */
+	LASTS_MS = 3600000,    /* of one worker */
+	OVERHEAD_MS = 3600000, /* until breakpoints that took too much are tried again */
 	TARGETS_MAX = 64,
 };
 static const int64_t ns_per_ms = 1000000;
@@ -40,6 +42,18 @@ struct sw_watch {
 
 /* The rules act with the daemon's own authority: Deny=, RequireExe= and Events= limit them. */
 static const struct sw_caller rule_caller = {.privileged = true, .same_user_ns = true};
+
+static bool is_function(const struct sw_rule *rule)
+{
+	return rule->event.options.what == SW_EVENT_FUNCTION;
+}
+
+static enum sw_deny_rule authorize(const struct sw_watcher *watcher, const struct sw_rule *rule)
+{
+	const struct sw_config *config = watcher->jobs->config;
+	return is_function(rule) ? sw_authorize_functions(config, &rule_caller)
+				 : sw_authorize_events(config, &rule_caller);
+}
 
 /* The number of lines about captures: the rule may be gone by then. */
 static const uid_t any_rule = UINT32_MAX;
@@ -179,17 +193,39 @@ static void fired(struct sw_watch *watch, bool has_stack)
 	}
 }
 
+/* Whether it is to be said that a process cannot be watched: of many that lack the function of a rule, of the first. */
+static bool is_said_first(struct sw_watch *watch, const struct sw_refusal *refusal)
+{
+	const bool absent =
+		is_function(watch->rule) && strcmp(refusal->name, SW_INTERFACE ".Unsupported") == 0;
+	const bool first = !watch->said && !(absent && watch->rule->said_absent);
+	watch->rule->said_absent |= absent;
+	watch->said = true;
+	return first;
+}
+
 static void refused(struct sw_watch *watch, const struct sw_refusal *refusal)
 {
 	const bool ended = strcmp(refusal->name, SW_INTERFACE ".NoSuchProcess") == 0 ||
 			   strcmp(refusal->name, SW_INTERFACE ".TargetExited") == 0;
 	/* That one has ended by then is usual, but for one that Target= names by its number. */
-	if (!watch->said)
+	if (is_said_first(watch, refusal))
 		say(watch->watcher, watch->rule, ended ? SW_LOG_INFO : SW_LOG_WARNING,
 		    "process %d cannot be watched: %s", (int) watch->pid, refusal->message);
-	watch->said = true;
 	watch->again_ns =
 		sw_clock_ns() + (sw_refusal_is_final(refusal) ? REFUSED_MS : BUSY_MS) * ns_per_ms;
+	look_in(watch->watcher, 0); /* another one may have its place */
+}
+
+/* Breakpoints that take too much of a process are not for it. */
+static void took_too_much(struct sw_watch *watch, const struct sw_worker_ended *ended)
+{
+	say(watch->watcher, watch->rule, SW_LOG_WARNING,
+	    "process %d is not watched any more: it comes to breakpoints of %s %" PRIu64
+	    " times a second, which takes more than %d %% of a CPU, or %d %% of what it uses",
+	    (int) watch->pid, watch->rule->event.name, ended->n_a_second, SW_OVERHEAD_PERCENT,
+	    SW_OVERHEAD_OWN_PERCENT);
+	watch->again_ns = sw_clock_ns() + OVERHEAD_MS * ns_per_ms;
 	look_in(watch->watcher, 0); /* another one may have its place */
 }
 
@@ -206,6 +242,8 @@ static void on_done(struct sw_series *series, const struct sw_outcome *outcome)
 		refused(watch, outcome->refusal);
 	} else if (ended->end == SW_WORKER_END_EXITED) {
 		forget(watch);
+	} else if (ended->end == SW_WORKER_END_OVERHEAD) {
+		took_too_much(watch, ended);
 	} else { /* it has other code, or the time of its worker is over */
 		watch->again_ns =
 			now_ns + (now_ns - watch->began_ns < BREAK_MS * ns_per_ms ? BREAK_MS : 0) *
@@ -220,6 +258,7 @@ static void on_state(struct sw_series *series, const char *state)
 	if (strcmp(state, "resumed") != 0)
 		return;
 	watch->began_ns = sw_clock_ns();
+	watch->rule->said_absent = false;
 	watch->watcher->jobs->counters->events_watched_total++;
 	say(watch->watcher, watch->rule, SW_LOG_INFO, "process %d is watched for %s",
 	    (int) watch->pid, watch->rule->event.name);
@@ -228,8 +267,7 @@ static void on_state(struct sw_series *series, const char *state)
 static bool permitted(const struct sw_watch *watch, const struct sw_found *found,
 		      struct sw_refusal *refusal)
 {
-	const struct sw_jobs *jobs = watch->watcher->jobs;
-	enum sw_deny_rule rule = sw_authorize_events(jobs->config, &rule_caller);
+	enum sw_deny_rule rule = authorize(watch->watcher, watch->rule);
 	if (rule != SW_DENY_NONE)
 		return sw_refuse_denied(refusal, found->pid, rule);
 	if (!sw_target_permitted(watch->watcher->jobs, &rule_caller, found, refusal))
@@ -252,6 +290,9 @@ static void begin(struct sw_watch *watch)
 						.end_ns = sw_clock_ns() + LASTS_MS * ns_per_ms};
 	(void) snprintf(watch->wish.name, sizeof(watch->wish.name), "%s",
 			watch->rule->event.name); /* fits */
+	(void) snprintf(watch->wish.function, sizeof(watch->wish.function), "%s",
+			watch->rule->event.function); /* likewise */
+	watch->wish.is_declared = watch->rule->event.is_declared;
 	watch->began_ns = sw_clock_ns();
 	if (!sw_found_init(&found, watch->pid, 0, -EBADF, &refusal) ||
 	    !permitted(watch, &found, &refusal)) {
@@ -368,7 +409,8 @@ static int on_look(sd_event_source *source, uint64_t now_us, void *arg)
 			sw_job_look_again(watch->series->waiter.job);
 	}
 	for (size_t i = 0; i < watcher->rules->n_events; i++)
-		if (!is_cooling(&watcher->rules->events[i], now_ns))
+		if (!is_cooling(&watcher->rules->events[i], now_ns) &&
+		    authorize(watcher, &watcher->rules->events[i]) == SW_DENY_NONE)
 			look_for(watcher, &watcher->rules->events[i]);
 	for (watch = TAILQ_FIRST(&watcher->watches); watch != NULL; watch = next) {
 		next = TAILQ_NEXT(watch, link);
@@ -399,6 +441,10 @@ void sw_watcher_start(struct sw_watcher *watcher)
 					       : "Events=no");
 		return;
 	}
+	for (size_t i = 0; i < watcher->rules->n_events; i++)
+		if (authorize(watcher, &watcher->rules->events[i]) != SW_DENY_NONE)
+			sw_log(SW_LOG_WARNING, "rule %s does nothing: FunctionEvents=no",
+			       watcher->rules->events[i].name);
 	/* Half a second of slack lets wake-ups come together. */
 	if (watcher->timer == NULL &&
 	    sd_event_add_time_relative(jobs->event, &watcher->timer, CLOCK_MONOTONIC, 0,
@@ -421,5 +467,6 @@ void sw_watcher_stop(struct sw_watcher *watcher)
 	say_left_out(watcher, INT64_MAX);
 	watcher->log_limit = (struct sw_log_limit){0};
 	for (size_t i = 0; i < watcher->rules->n_events; i++)
-		watcher->rules->events[i].said_full = watcher->rules->events[i].said_select = false;
+		watcher->rules->events[i].said_full = watcher->rules->events[i].said_select =
+			watcher->rules->events[i].said_absent = false;
 }

@@ -32,6 +32,7 @@ const char *sw_deny_name(enum sw_deny_rule rule)
 	case SW_DENY_ROOT_ONLY: return "root_only";
 	case SW_DENY_NAMESPACE: return "namespace";
 	case SW_DENY_EVENTS: return "events";
+	case SW_DENY_FUNCTIONS: return "functions";
 	}
 	return "unknown";
 }
@@ -163,19 +164,31 @@ bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_cal
 	return caller->privileged && (!config->require_same_namespace || caller->same_user_ns);
 }
 
+/* whom: enum sw_events_for. */
+static bool is_one_of(const struct sw_config *config, const struct sw_caller *caller, uint32_t whom)
+{
+	switch ((enum sw_events_for) whom) {
+	case SW_EVENTS_OWNERS: return true;
+	case SW_EVENTS_GROUP: return sw_caller_is_privileged(config, caller);
+	case SW_EVENTS_ROOT: return caller->uid == 0 && sw_caller_is_privileged(config, caller);
+	case SW_EVENTS_NOBODY: break;
+	}
+	return false;
+}
+
 enum sw_deny_rule sw_authorize_events(const struct sw_config *config,
 				      const struct sw_caller *caller)
 {
-	switch ((enum sw_events_for) config->events) {
-	case SW_EVENTS_OWNERS: return SW_DENY_NONE;
-	case SW_EVENTS_GROUP:
-		return sw_caller_is_privileged(config, caller) ? SW_DENY_NONE : SW_DENY_EVENTS;
-	case SW_EVENTS_ROOT:
-		return caller->uid == 0 && sw_caller_is_privileged(config, caller) ? SW_DENY_NONE
-										   : SW_DENY_EVENTS;
-	case SW_EVENTS_NOBODY: break;
-	}
-	return SW_DENY_EVENTS;
+	return is_one_of(config, caller, config->events) ? SW_DENY_NONE : SW_DENY_EVENTS;
+}
+
+enum sw_deny_rule sw_authorize_functions(const struct sw_config *config,
+					 const struct sw_caller *caller)
+{
+	enum sw_deny_rule rule = sw_authorize_events(config, caller);
+	if (rule == SW_DENY_NONE && !is_one_of(config, caller, config->function_events))
+		rule = SW_DENY_FUNCTIONS;
+	return rule;
 }
 
 void sw_caller_deinit(struct sw_caller *caller)

@@ -18,6 +18,7 @@ enum sw_deny_rule {
 	SW_DENY_ROOT_ONLY, /* this method is for root and Group= */
 	SW_DENY_NAMESPACE, /* RequireSameNamespace=: the caller is in another user namespace */
 	SW_DENY_EVENTS,    /* Events= */
+	SW_DENY_FUNCTIONS, /* FunctionEvents= */
 };
 const char *sw_deny_name(enum sw_deny_rule rule); /* wire name, static */
 
@@ -96,6 +97,9 @@ bool sw_caller_is_privileged(const struct sw_config *config, const struct sw_cal
 /* May this caller see events of a process that they may capture? SW_DENY_NONE or SW_DENY_EVENTS. */
 enum sw_deny_rule sw_authorize_events(const struct sw_config *config,
 				      const struct sw_caller *caller);
+/* The same of events at functions, for which the code of the process is changed. SW_DENY_FUNCTIONS, too. */
+enum sw_deny_rule sw_authorize_functions(const struct sw_config *config,
+					 const struct sw_caller *caller);
 
 /* The decision, for live processes and for stored dumps. The privileged are refused by Deny= only. */
 enum sw_deny_rule sw_authorize(const struct sw_config *config, const struct sw_caller *caller,

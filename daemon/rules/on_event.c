@@ -5,12 +5,13 @@
 #include "parts.h"
 
 #include <snapwalk/event_text.h>
+#include <snapwalk/probes.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MAX = 64 };
+enum { WORD_MAX = SW_RULE_FUNCTION_MAX };
 
 static const struct {
 	const char *word;
@@ -19,6 +20,20 @@ static const struct {
 	     {"thread", SW_EVENT_NEW_THREADS},
 	     {"process", SW_EVENT_NEW_PROCESSES},
 	     {"blocked", SW_EVENT_BLOCKED}};
+
+static const char *function_take(const char *text, bool is_declared, struct sw_rule_event *e)
+{
+	size_t length;
+	const char *name;
+	if (!sw_probe_split(text, &length, &name))
+		return "no function: func:SYMBOL of the program, func:LIB:SYMBOL, or "
+		       "usdt:LIB:PROBE";
+	e->options.what = SW_EVENT_FUNCTION;
+	e->is_declared = is_declared;
+	(void) snprintf(e->function, sizeof(e->function), "%s", text); /* fits */
+	(void) snprintf(e->name, sizeof(e->name), "%.31s", name);      /* cut is fine */
+	return NULL;
+}
 
 static const char *event_take(const char *word, struct sw_rule_event *e)
 {
@@ -30,8 +45,14 @@ static const char *event_take(const char *word, struct sw_rule_event *e)
 			(void) snprintf(e->name, sizeof(e->name), "%.31s", word); /* fits */
 			return NULL;
 		}
+	if (sw_begins_with(word, "func:"))
+		return function_take(word + strlen("func:"), false, e);
+	if (sw_begins_with(word, "usdt:"))
+		return function_take(word + strlen("usdt:"), true, e);
 	if (!sw_begins_with(word, prefix))
-		return "no such event: syscall:NAME, death, thread, process or blocked";
+		return "no such event: syscall:NAME, func:SYMBOL, usdt:PROBE, death, thread, "
+		       "process or "
+		       "blocked";
 	const char *name = word + strlen(prefix);
 	if (strlen(name) >= sizeof(e->name) || !sw_event_set_call(&e->options, name))
 		return "no such system call";
@@ -61,6 +82,24 @@ static const char *test_take(const char *word, const char *value, struct sw_even
 	if (o->n_tests == SW_EVENT_TESTS_MAX)
 		return "too many conditions";
 	o->tests[o->n_tests++] = test;
+	return NULL;
+}
+
+static const char *function_condition_take(const char *word, struct sw_rule_event *e)
+{
+	struct sw_event_options *o = &e->options;
+	uint32_t ms = 0;
+	if (e->is_declared)
+		return "this event has no conditions";
+	if (strcmp(word, "return") == 0) {
+		o->at_return = true;
+		return NULL;
+	}
+	if (!sw_begins_with(word, "slower=") || o->slower_ns != 0 ||
+	    !sw_rule_ms_parse(word + strlen("slower="), &ms) || ms == 0)
+		return "func has two conditions: return, slower=SECONDS";
+	o->at_return = true;
+	o->slower_ns = ms * INT64_C(1000000);
 	return NULL;
 }
 
@@ -104,7 +143,9 @@ bool sw_rule_event_parse(const char *value, struct sw_rule_event *ret, const cha
 		}
 		memcpy(word, s, length);
 		word[length] = '\0';
-		why = n == 0 ? event_take(word, &e) : condition_take(word, &e.options);
+		why = n == 0                                ? event_take(word, &e)
+		      : e.options.what == SW_EVENT_FUNCTION ? function_condition_take(word, &e)
+							    : condition_take(word, &e.options);
 		s += length;
 		s += strspn(s, blanks);
 	}

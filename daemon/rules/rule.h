@@ -3,6 +3,7 @@
 #define SW_DAEMON_RULES_RULE_H
 
 #include <snapwalk/event.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,10 +36,15 @@
  */
 enum sw_rule_kind { SW_RULE_ALERT, SW_RULE_PULL, SW_RULE_EVENT, SW_RULE_PROFILE, SW_RULE_KINDS };
 
+enum { SW_RULE_FUNCTION_MAX = 512 };
+
 /* The event of OnEvent=. */
 struct sw_rule_event {
 	struct sw_event_options options;
 	char name[32]; /* of the event, or of the system call */
+	/* A function, as "LIB:SYMBOL" or "SYMBOL", and whether it is a probe which the program declares. */
+	char function[SW_RULE_FUNCTION_MAX];
+	bool is_declared;
 };
 
 struct sw_rule {
@@ -58,6 +64,7 @@ struct sw_rule {
 	/* SW_RULE_EVENT says this once until the next reload: */
 	bool said_full;   /* it has no place for another process */
 	bool said_select; /* its processes cannot be looked for */
+	bool said_absent; /* a process lacks its function; until one has it */
 };
 
 struct sw_rules {

@@ -26,6 +26,7 @@ static const uint64_t capture_caps = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1)
 									     << CAP_DAC_READ_SEARCH;
 static const uint64_t events_cap = UINT64_C(1) << CAP_PERFMON;
 static const uint64_t programs_cap = UINT64_C(1) << CAP_BPF;
+static const uint64_t probes_cap = UINT64_C(1) << CAP_SYS_ADMIN;
 
 static bool keeps_user(const struct sw_config *config)
 {
@@ -94,6 +95,17 @@ static bool loads_programs(const struct sw_config *config)
 	return config->events != SW_EVENTS_NOBODY && !config->user_mode;
 }
 
+bool sw_sandbox_has_probes(const struct sw_config *config)
+{
+	return loads_programs(config) && config->function_events != SW_EVENTS_NOBODY;
+}
+
+int sw_sandbox_prober(const struct sw_config *config, struct sw_error *err)
+{
+	int r = descend(config, events_cap | probes_cap, err);
+	return r < 0 ? r : sw_seccomp_prober(err);
+}
+
 int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 {
 	uint64_t keep = config->user_mode ? 0 : capture_caps | events_cap;
@@ -105,7 +117,7 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err)
 
 int sw_sandbox_spawner_begin(const struct sw_config *config, struct sw_error *err)
 {
-	return sw_seccomp_spawner(loads_programs(config), err);
+	return sw_seccomp_spawner(loads_programs(config), sw_sandbox_has_probes(config), err);
 }
 
 int sw_sandbox_worker_begin(enum sw_worker_needs needs, struct sw_error *err)
@@ -167,8 +179,9 @@ static int landlock_enter(const struct sw_unpacked *unpacked, struct sw_error *e
 	return sw_landlock_enter(paths, n, err);
 }
 
-int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
-		      const struct sw_unpacked *unpacked, struct sw_error *err)
+/* more: of sw_seccomp_parser(). */
+static int worker_confine(uint32_t memory_mib, uint32_t names_timeout_ms,
+			  const struct sw_unpacked *unpacked, unsigned more, struct sw_error *err)
 {
 	uint64_t memory = address_space_bytes() + (uint64_t) memory_mib * MIB;
 	int r = limit(RLIMIT_AS, memory, err);
@@ -182,5 +195,17 @@ int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
 		r = sw_caps_keep(0, err);
 	if (r == 0)
 		r = landlock_enter(unpacked, err);
-	return r < 0 ? r : sw_seccomp_parser(0, err);
+	return r < 0 ? r : sw_seccomp_parser(more, err);
+}
+
+int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
+		      const struct sw_unpacked *unpacked, struct sw_error *err)
+{
+	return worker_confine(memory_mib, names_timeout_ms, unpacked, 0, err);
+}
+
+int sw_sandbox_worker_with_probes(uint32_t memory_mib, uint32_t names_timeout_ms,
+				  const struct sw_unpacked *unpacked, struct sw_error *err)
+{
+	return worker_confine(memory_mib, names_timeout_ms, unpacked, SW_SECCOMP_ITERATES, err);
 }

@@ -22,6 +22,10 @@ int sw_sandbox_spawner(const struct sw_config *config, struct sw_error *err);
 /* The spawner enters a seccomp filter before its first order, which its workers inherit: it allows their calls. A call
  * that would start a program, connect a socket, make or change a file, or change the machine kills. */
 int sw_sandbox_spawner_begin(const struct sw_config *config, struct sw_error *err);
+/* The process that opens probes keeps CAP_SYS_ADMIN and CAP_PERFMON, and has a filter that allows little else. */
+int sw_sandbox_prober(const struct sw_config *config, struct sw_error *err);
+/* Whether there are probes: of Events= and FunctionEvents=. */
+bool sw_sandbox_has_probes(const struct sw_config *config);
 enum sw_worker_needs {
 	SW_WORKER_NEEDS_CAPTURES,
 	SW_WORKER_NEEDS_EVENTS,   /* it opens events of the kernel: CAP_PERFMON */
@@ -42,5 +46,8 @@ int sw_sandbox_unprivileged(const struct sw_config *config, struct sw_error *err
  */
 int sw_sandbox_worker(uint32_t memory_mib, uint32_t names_timeout_ms,
 		      const struct sw_unpacked *unpacked, struct sw_error *err);
+/* The same of one that has probes in code, and looks whose memory is locked before it takes them out. */
+int sw_sandbox_worker_with_probes(uint32_t memory_mib, uint32_t names_timeout_ms,
+				  const struct sw_unpacked *unpacked, struct sw_error *err);
 
 #endif

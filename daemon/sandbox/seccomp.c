@@ -221,15 +221,39 @@ int sw_seccomp_no_programs(struct sw_error *err)
 	return r < 0 ? r : sw_filter_enter(&f, err);
 }
 
-int sw_seccomp_spawner(bool programs, struct sw_error *err)
+int sw_seccomp_prober(struct sw_error *err)
+{
+	static const uint32_t prober_calls[] = {SYS_recvmsg, SYS_sendmsg, SYS_perf_event_open};
+	static const struct sw_filter_group calls = {prober_calls, SW_ARRAY_SIZE(prober_calls),
+						     SECCOMP_RET_ALLOW};
+	struct sw_filter f = {.n = 0};
+	sw_filter_begin(&f);
+	sw_filter_add_group(&f, &calls);
+	sw_calls_add_own(&f);
+	sw_calls_add_abort(&f);
+	sw_calls_add_machine(&f, SECCOMP_RET_KILL_PROCESS);
+	sw_calls_add_harmful(&f);
+	int r = sw_filter_end(&f, SECCOMP_RET_ERRNO | EPERM, err);
+	return r < 0 ? r : sw_filter_enter(&f, err);
+}
+
+int sw_seccomp_spawner(bool programs, bool probes, struct sw_error *err)
 {
 	static const struct sw_filter_group deadly = {spawner_deadly, SW_ARRAY_SIZE(spawner_deadly),
 						      SECCOMP_RET_KILL_PROCESS},
 					    calls = {spawner_calls, SW_ARRAY_SIZE(spawner_calls),
 						     SECCOMP_RET_ALLOW};
 	const uint32_t making = O_CREAT | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY);
+	static const struct sw_filter_rule enables = SW_FILTER_ALLOWED(SYS_ioctl, 1,
+								       PERF_EVENT_IOC_ENABLE),
+					   looks = {.call = SYS_clock_getres,
+						    .action = SECCOMP_RET_ALLOW};
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
+	if (probes) { /* libwalk/events/uprobes.c, and the CPU time of a process: clock_getcpuclockid(3) */
+		sw_filter_add(&f, &enables);
+		sw_filter_add(&f, &looks);
+	}
 	if (programs) /* before the rule of captures that refuses them */
 		sw_filter_add_rules(&f, programs_rules, SW_ARRAY_SIZE(programs_rules));
 	sw_calls_add_capture(&f);

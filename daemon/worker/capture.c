@@ -63,13 +63,15 @@ int sw_worker_resumed_send(struct sw_worker *worker, const struct sw_snapshot *s
 int sw_worker_confine(struct sw_worker *worker, uint32_t more_ms, struct sw_error *err)
 {
 	int *const fds[] = {&worker->iterator_fd, /* it shows registers of the target */
-			    &worker->threads_fd, &worker->moved_fd, &worker->returns_fd,
-			    &worker->turns_fd};
+			    &worker->threads_fd,  &worker->moved_fd, &worker->returns_fd,
+			    &worker->turns_fd,    &worker->prober_fd};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++)
 		sw_close_p(fds[i]);
-	int r = sw_sandbox_worker(worker->request.memory_mib,
-				  worker->request.names_timeout_ms + more_ms, &worker->unpacked,
-				  err);
+	const struct sw_worker_request *request = &worker->request;
+	int (*confine)(uint32_t, uint32_t, const struct sw_unpacked *, struct sw_error *) =
+		sw_worker_probes(request) ? sw_sandbox_worker_with_probes : sw_sandbox_worker;
+	int r = confine(request->memory_mib, request->names_timeout_ms + more_ms, &worker->unpacked,
+			err);
 	if (r == 0)
 		sw_names_recall(worker->names_fd, worker->session);
 	return r;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "worker/events.h"
 #include "worker/capture.h"
+#include "worker/functions.h"
 #include "worker/ids.h"
+#include "worker/prober.h"
 #include "worker/profile.h"
 #include "worker/wire.h"
 #include "cleanup.h"
@@ -11,8 +13,10 @@
 
 #include <snapwalk/clock.h>
 #include <snapwalk/event_text.h>
+#include <snapwalk/probes.h>
 #include <snapwalk/protocol.h>
 #include <snapwalk/recorder.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,7 +27,9 @@ enum {
 	STACKS_MAX = 16384,
 	SEND_BYTES = 256 << 10, /* so many wait at most before they are sent */
 	STACK_BYTES = SW_WORKER_EVENTS_BYTES - 2 * SEND_BYTES, /* of a stack's text */
+	STAT_BYTES = 1024,
 	LATE_MS = 10000, /* of CPU time beyond what events last */
+	NS_PER_S = 1000000000,
 };
 
 struct events {
@@ -40,16 +46,24 @@ struct events {
 	uint64_t n_waiting_no_stack;     /* and those of them that have no stack */
 	uint64_t n_dropped;              /* that were not sent, as the process has other users */
 	uint64_t n_lost_told;
-	bool sent;                    /* the event is a dump that was sent */
+	bool sent;                   /* the event is a dump that was sent */
+	struct sw_function function; /* owned, of SW_EVENT_FUNCTION, as the following */
+	struct sw_overhead overhead;
+	clockid_t cpu_clock; /* of the process; with has_cpu_clock */
+	bool has_cpu_clock;
+	int stat_fd; /* owned: of the first thread, by which the kernel knows the process; -EBADF: it has ended before */
+	int64_t began_ns, over_ns;    /* that thread has ended; 0: not yet */
 	struct sw_worker_ended ended; /* without those that wait */
 };
 
-bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_event_options *ret)
+bool sw_worker_events_options(const struct sw_config *config, const struct sw_worker_events *asked,
+			      struct sw_event_options *ret)
 {
 	struct sw_event_options o = asked->options;
 	bool known = o.what == SW_EVENT_CALL || o.what == SW_EVENT_DEATH ||
 		     o.what == SW_EVENT_NEW_THREADS || o.what == SW_EVENT_NEW_PROCESSES ||
-		     o.what == SW_EVENT_BLOCKED;
+		     o.what == SW_EVENT_BLOCKED ||
+		     (o.what == SW_EVENT_FUNCTION && config->function_events != SW_EVENTS_NOBODY);
 	bool good = known && o.n_tests <= SW_EVENT_TESTS_MAX && o.text <= SW_EVENT_ARGUMENTS &&
 		    o.bytes <= SW_EVENT_ARGUMENTS && o.n_bytes <= SW_EVENT_ARGUMENTS &&
 		    o.least_of <= SW_EVENT_ARGUMENTS && o.slower_ns >= 0 && o.error >= 0 &&
@@ -60,8 +74,10 @@ bool sw_worker_events_options(const struct sw_worker_events *asked, struct sw_ev
 		return false;
 	o.places = NULL;
 	o.n_places = 0;
-	o.at_return = false;
+	o.at_return = o.at_return && o.what == SW_EVENT_FUNCTION;
 	o.n_held = 0;
+	o.probe_open = NULL; /* a pointer of the broker is none here */
+	o.probe_arg = NULL;
 	o.fixed = true;
 	*ret = o;
 	return true;
@@ -254,6 +270,44 @@ static int permitted(struct events *e, struct sw_error *err)
 				 (int) w->request.pid);
 }
 
+static bool is_function(const struct events *e)
+{
+	return sw_worker_probes(&e->worker->request);
+}
+
+/* Whether the first thread of the process lives, by its state in /proc/PID/stat (proc(5)): later nothing can be opened. */
+static bool first_thread_lives(int stat_fd)
+{
+	char text[STAT_BYTES];
+	ssize_t n = pread(stat_fd, text, sizeof(text) - 1, 0);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	const char *end = strrchr(text, ')'); /* of the name, which may have any byte */
+	return end != NULL && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+}
+
+/* The places of the function, and the figures for its cost. */
+static int function_find(struct events *e, const struct sw_target *target,
+			 struct sw_event_options *wanted, struct sw_error *err)
+{
+	int r = sw_worker_functions_find(e->worker, target, &e->function, err);
+	if (r < 0)
+		return r;
+	wanted->places = e->function.places;
+	wanted->n_places = e->function.n;
+	wanted->probe_open = sw_prober_ask;
+	wanted->probe_arg = &e->worker->prober_fd;
+	e->naming.member = "function";
+	e->naming.name = e->function.names[0];
+	sw_overhead_set(&e->overhead, e->worker->probe_cost, &e->function);
+	e->has_cpu_clock = clock_getcpuclockid(sw_target_pid(target), &e->cpu_clock) == 0;
+	e->stat_fd = openat(e->proc_fd, "stat", O_RDONLY | O_CLOEXEC);
+	if (!first_thread_lives(e->stat_fd))
+		sw_close_p(&e->stat_fd);
+	return 0;
+}
+
 /* The programs in the kernel, and the permission before and after them: it may have become another program, or
  * another user's, meanwhile. */
 static int begin(struct events *e, struct sw_target *target, const struct sw_recorder_sink *sink,
@@ -268,10 +322,12 @@ static int begin(struct events *e, struct sw_target *target, const struct sw_rec
 	int r = 0;
 	if (e->proc_fd < 0 || !sw_worker_ids_open(&e->ids, pid))
 		r = sw_fail(err, SW_E_EXITED, "process %d has exited", (int) pid);
-	else if (!sw_worker_events_options(&w->request.events, &wanted))
+	else if (!sw_worker_events_options(w->config, &w->request.events, &wanted))
 		r = sw_fail(err, SW_E_INVALID, "there is no such event");
 	else
 		r = permitted(e, err);
+	if (r == 0 && is_function(e))
+		r = function_find(e, target, &wanted, err);
 	if (r < 0) {
 		sw_target_close(target);
 		return r;
@@ -280,6 +336,9 @@ static int begin(struct events *e, struct sw_target *target, const struct sw_rec
 	how.mode = SW_RECORD_CPU;
 	how.event = &wanted;
 	r = sw_recorder_create(target, &how, w->session, sink, &e->recorder, &why);
+	for (size_t i = 0; i < e->function.n; i++)
+		sw_close_p(&e->function.places[i].file_fd); /* the kernel has the file */
+	e->began_ns = sw_clock_ns();
 	if (r < 0) {
 		bool refused = r == -SW_E_NOT_PERMITTED || r == -SW_E_LIMIT || r == -SW_E_INVALID;
 		return sw_fail(err, refused ? SW_E_UNSUPPORTED : -r, "%s", why.message);
@@ -334,6 +393,33 @@ static int rest_fetch(struct events *e, struct sw_error *err)
 	return send(e, err);
 }
 
+/* Whether breakpoints have taken too much of the process. */
+static bool is_too_much(struct events *e)
+{
+	if (!is_function(e))
+		return false;
+	const struct sw_event_cost cost = sw_recorder_event_cost(e->recorder);
+	const int64_t now_ns = sw_clock_ns();
+	const int64_t cpu_ns = e->has_cpu_clock ? sw_clock_read(e->cpu_clock) : -1;
+	if (!sw_overhead_is_above(&e->overhead, now_ns, cpu_ns,
+				  sw_overhead_spent_ns(&e->overhead, &cost)))
+		return false;
+	const double seconds = (double) (now_ns - e->began_ns) / NS_PER_S;
+	e->ended.n_a_second = 1 + (uint64_t) ((double) cost.n_probed / seconds);
+	return true;
+}
+
+/* Whether the kernel runs no program any more though the process lives. As a process ends its first thread is gone before
+ * the others are. */
+static bool is_over(struct events *e)
+{
+	const int64_t now_ns = sw_clock_ns();
+	if (!is_function(e) || e->stat_fd < 0 || first_thread_lives(e->stat_fd))
+		return false;
+	e->over_ns = e->over_ns == 0 ? now_ns : e->over_ns;
+	return now_ns - e->over_ns >= NS_PER_S / 2;
+}
+
 static int run(struct events *e, struct sw_error *err)
 {
 	struct sw_worker *w = e->worker;
@@ -344,8 +430,10 @@ static int run(struct events *e, struct sw_error *err)
 	w->life = (struct sw_worker_life){.end_ns = w->request.events.end_ns};
 	while (lasts && r == 0 && !is_enough(e) && !sw_recorder_has_ended(e->recorder)) {
 		next_ns += FETCH_NS;
-		lasts = sw_worker_life_wait(&w->life, w->stream, next_ns);
+		lasts = sw_worker_life_wait(&w->life, w->stream, next_ns) && !is_too_much(e);
 		r = lasts ? fetch(e, err) : rest_fetch(e, err);
+		if (r == 0 && lasts && is_over(e))
+			r = -SW_E_CHANGED;
 	}
 	if (is_enough(e)) /* also where the last look saw other code: no worker goes on */
 		e->ended.end = SW_WORKER_END_COUNT;
@@ -353,6 +441,8 @@ static int run(struct events *e, struct sw_error *err)
 		e->ended.end = SW_WORKER_END_CHANGED;
 	else if (sw_recorder_has_ended(e->recorder))
 		e->ended.end = SW_WORKER_END_EXITED;
+	else if (e->ended.n_a_second > 0)
+		e->ended.end = SW_WORKER_END_OVERHEAD;
 	else
 		e->ended.end = SW_WORKER_END_TIME;
 	return r == -SW_E_CHANGED ? 0 : r;
@@ -365,7 +455,10 @@ int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, str
 					      .count = count,
 					      .event = event,
 					      .arg = &e};
-	e = (struct events){.worker = worker, .proc_fd = -EBADF, .ids = {.status_fd = -EBADF}};
+	e = (struct events){.worker = worker,
+			    .proc_fd = -EBADF,
+			    .stat_fd = -EBADF,
+			    .ids = {.status_fd = -EBADF}};
 	worker->request.events.name[SW_WORKER_EVENT_NAME_MAX - 1] = '\0';
 	e.naming = (struct sw_event_naming){
 		.pid = sw_target_pid(target),
@@ -376,6 +469,10 @@ int sw_worker_events_run(struct sw_worker *worker, struct sw_target *target, str
 		r = confine(&e, err);
 	if (r == 0)
 		r = run(&e, err);
+	/* An end of this process would take probes out without a look at whose memory is locked. */
+	if (e.recorder != NULL && is_function(&e))
+		while (sw_recorder_take_probe_out(e.recorder))
+			continue;
 	return r < 0 || e.sent ? r
 			       : sw_worker_event_write(worker->stream, SW_WORKER_ENDED, &e.ended,
 						       sizeof(e.ended), err);

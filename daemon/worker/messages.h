@@ -3,6 +3,7 @@
 #define SW_DAEMON_WORKER_MESSAGES_H
 
 #include "policy/authorize.h"
+#include "rules/rule.h"
 
 #include <snapwalk/event.h>
 #include <stdbool.h>
@@ -35,6 +36,7 @@ enum {
 	SW_WORKER_DENY_MAX = 32768, /* SW_CONFIG_DENY_BYTES of config/value.h */
 	SW_WORKER_PATH_MAX = 4096,
 	SW_WORKER_EVENT_NAME_MAX = 32,
+	SW_WORKER_FUNCTION_MAX = SW_RULE_FUNCTION_MAX,
 	SW_WORKER_EVENTS_BYTES = 4 << 20, /* of one SW_WORKER_EVENTS */
 };
 
@@ -64,8 +66,12 @@ struct sw_worker_events {
 	bool kept;
 	struct sw_event_options options;     /* without places */
 	char name[SW_WORKER_EVENT_NAME_MAX]; /* of the event, or of the system call */
-	uint64_t count;                      /* so many; 0: no end by their number */
-	int64_t end_ns;                      /* CLOCK_MONOTONIC, when they are to end */
+	/* The function of SW_EVENT_FUNCTION, as "LIB:SYMBOL" or "SYMBOL", and whether it is a probe which the program
+	 * declares. */
+	char function[SW_WORKER_FUNCTION_MAX];
+	bool is_declared;
+	uint64_t count; /* so many; 0: no end by their number */
+	int64_t end_ns; /* CLOCK_MONOTONIC, when they are to end */
 };
 
 /* The order to a worker. No pointers that are followed: crosses a socket. */
@@ -91,6 +97,12 @@ struct sw_worker_request {
 	struct sw_worker_events events; /* wanted: neither a dump nor a profile */
 };
 
+/* Whether the worker puts probes into code of the process. */
+static inline bool sw_worker_probes(const struct sw_worker_request *request)
+{
+	return request->events.wanted && request->events.options.what == SW_EVENT_FUNCTION;
+}
+
 /* The messages on the worker's stream: headers, each followed by its payload. */
 enum sw_worker_event_type {
 	SW_WORKER_RESUMED =
@@ -105,7 +117,8 @@ enum sw_worker_event_type {
 	SW_PARSER_SAMPLE,
 	SW_PARSER_END,
 	SW_PARSER_DONE,
-	SW_PARSER_NEXT, /* worker/dumps.c */
+	SW_PARSER_NEXT,   /* worker/dumps.c */
+	SW_PARSER_PLACES, /* worker/functions.c */
 };
 
 /* The progress of a profile, since the message before. */
@@ -134,10 +147,11 @@ struct sw_worker_next {
 
 /* Why there are no events any more. */
 enum sw_worker_end {
-	SW_WORKER_END_TIME,    /* or who asked has said so */
-	SW_WORKER_END_COUNT,   /* so many as were asked for */
-	SW_WORKER_END_EXITED,  /* the process has ended */
-	SW_WORKER_END_CHANGED, /* it has other code or other users: another worker may go on */
+	SW_WORKER_END_TIME,     /* or who asked has said so */
+	SW_WORKER_END_COUNT,    /* so many as were asked for */
+	SW_WORKER_END_EXITED,   /* the process has ended */
+	SW_WORKER_END_CHANGED,  /* it has other code or other users: another worker may go on */
+	SW_WORKER_END_OVERHEAD, /* breakpoints took more of the process than is allowed */
 	SW_WORKER_ENDS,
 };
 
@@ -146,6 +160,7 @@ struct sw_worker_ended {
 	uint64_t n;          /* events that were sent */
 	uint64_t n_lost;     /* that were not: they came faster than they were read, */
 	uint64_t n_no_stack; /* or sent without a stack */
+	uint64_t n_a_second; /* of SW_WORKER_END_OVERHEAD: so often it came to breakpoints */
 };
 
 struct sw_worker_failed {

@@ -52,13 +52,11 @@ static void unknown_code(void *arg, pid_t tid)
 	g->unknown_tid = tid;
 }
 
-/* Leave what only the worker needs: the iterator, the stream to the broker, the turns. */
-static void leave(struct sw_parser *p)
+void sw_parser_leave(struct sw_worker *w)
 {
-	struct sw_worker *w = p->worker;
-	int *const fds[] = {&w->stream,     &w->target_pidfd, &w->program_fd, &w->iterator_fd,
-			    &w->threads_fd, &w->moved_fd,     &w->returns_fd, &w->turns_fd};
-	sw_sampler_leave(p->sampler);
+	int *const fds[] = {&w->stream,      &w->target_pidfd, &w->program_fd,
+			    &w->iterator_fd, &w->threads_fd,   &w->moved_fd,
+			    &w->returns_fd,  &w->turns_fd,     &w->prober_fd};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(fds); i++)
 		sw_close_p(fds[i]);
 }
@@ -67,7 +65,8 @@ static int confine(struct sw_parser *p, struct sw_error *err)
 {
 	const struct sw_worker_request *request = &p->worker->request;
 	(void) prctl(PR_SET_NAME, "snapwalk-parser"); /* cannot fail */
-	leave(p);
+	sw_sampler_leave(p->sampler);
+	sw_parser_leave(p->worker);
 	return sw_sandbox_worker(request->memory_mib, request->names_timeout_ms + SW_WORKER_LIFE_MS,
 				 &p->worker->unpacked, err);
 }

@@ -40,6 +40,9 @@ struct sw_parser_child {
  * writes. The parser ends with the worker. */
 int sw_parser_fork(struct sw_parser_child *ret, struct sw_error *err);
 
+/* In the forked process: closes what only the worker needs, as the iterator, the stream to the broker, the turns. */
+void sw_parser_leave(struct sw_worker *worker);
+
 /* The whole life of the parser, in the forked process. */
 __attribute__((noreturn)) void sw_parser_run(struct sw_parser *parser);
 

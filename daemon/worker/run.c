@@ -166,6 +166,9 @@ void sw_worker_run(const struct sw_config *config, const struct sw_worker_reques
 				   .moved_fd = fds->moved,
 				   .returns_fd = iterator->returns_fd,
 				   .turns_fd = iterator->turns_fd,
+				   .prober_fd = iterator->prober_fd,
+				   .probe_cost =
+					   iterator->has_probe_cost ? &iterator->probe_cost : NULL,
 				   .begin_ns = sw_clock_ns()};
 	struct sw_error err = {0};
 	(void) prctl(PR_SET_NAME, "snapwalk-worker");

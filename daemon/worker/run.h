@@ -12,6 +12,10 @@ struct sw_worker_iterator {
 	int program_fd; /* owned; negative: refused says why */
 	int returns_fd; /* owned: of sw_iterator_load_returns(); negative: none */
 	int turns_fd;   /* owned: worker/turn.h */
+	int prober_fd;  /* owned: of sw_prober_start(); negative: none */
+	/* The cost of a breakpoint, where it could be measured. */
+	struct sw_event_probe_cost probe_cost;
+	bool has_probe_cost;
 	char refused[SW_ERROR_MESSAGE_MAX];
 };
 

@@ -2,6 +2,7 @@
 /* The spawner's side. It has capabilities that the broker lacks, so it does as little as it can:
  * takes a structure, forks, hands two descriptors back. It parses nothing. */
 #include "worker/spawner_main.h"
+#include "worker/prober.h"
 #include "worker/run.h"
 #include "worker/turn.h"
 #include "worker/unpacker.h"
@@ -38,6 +39,7 @@ struct spawner {
 	int fd;
 	int child_fd; /* readable when a worker has ended */
 	struct sw_worker_iterator iterator;
+	struct sw_event_measuring measuring; /* the cost of a breakpoint; of probes alone */
 	struct {
 		int fd;    /* owned: of sw_iterator_load_moved(); negative: none */
 		pid_t pid; /* of the worker that has it; 0: nobody */
@@ -134,6 +136,8 @@ __attribute__((noreturn)) static void work(const struct spawner *s,
 	for (size_t i = 0; i < SERIES_MAX; i++)
 		if (s->moved[i].fd >= 0 && s->moved[i].fd != fds->moved)
 			(void) close(s->moved[i].fd); /* of others */
+	if (!sw_worker_probes(request) && s->iterator.prober_fd >= 0)
+		(void) close(s->iterator.prober_fd);
 	if (sw_sandbox_worker_begin(needs_of(request), NULL) < 0)
 		_exit(1);
 	sw_worker_run(&s->config, request, &s->iterator, &s->unpacked, fds);
@@ -151,6 +155,13 @@ static size_t moved_choose(const struct spawner *s, const struct sw_worker_reque
 	return i;
 }
 
+/* The figures that were begun with the privileges of the start are taken when they are needed first. */
+static void probe_cost_take(struct spawner *s)
+{
+	s->iterator.has_probe_cost |=
+		sw_event_probe_cost_end(&s->measuring, &s->iterator.probe_cost);
+}
+
 /* Starts a worker; fds are its pidfd and our end of its stream. */
 static int start(struct spawner *s, const struct sw_worker_request *request,
 		 struct sw_worker_fds *given, int fds[static SW_WIRE_FDS_MAX], struct sw_error *err)
@@ -161,6 +172,8 @@ static int start(struct spawner *s, const struct sw_worker_request *request,
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return sw_fail_errno(err, SW_E_LIMIT, "cannot make a worker's stream");
 	size_t moved = moved_choose(s, request);
+	if (sw_worker_probes(request))
+		probe_cost_take(s);
 	/* Kept for the worker's descriptor: a number of a process is not enough to end it by. */
 	int reserved_fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
 	if (reserved_fd < 0) {
@@ -302,6 +315,18 @@ static void moved_load(struct spawner *s)
 	}
 }
 
+/* Starts the prober and measures the cost of a probe, with the privileges of the start. A refusal shows when a probe is
+ * wanted. */
+static void probes_prepare(struct spawner *s)
+{
+	s->iterator.prober_fd = -EBADF;
+	s->measuring = (struct sw_event_measuring){.fd = -EBADF, .pidfd = -EBADF};
+	if (!sw_sandbox_has_probes(&s->config))
+		return;
+	sw_prober_start(&s->config, &s->iterator.prober_fd);
+	(void) sw_event_probe_cost_begin(&s->measuring, NULL); /* or usual figures have to do */
+}
+
 /* The answer to the start: see struct sw_spawner_answer. */
 static void answer_started(const struct spawner *s)
 {
@@ -318,6 +343,7 @@ void sw_spawner_run(const struct sw_config *config, int fd, struct sw_spawner_sh
 	iterator_load(config, &s.iterator);
 	moved_load(&s);
 	(void) sw_unpacker_start(config, &s.unpacked.ask_fd); /* reap() waits for it */
+	probes_prepare(&s);
 	(void) prctl(PR_SET_NAME, "snapwalk-spawn");
 	/* Children of a worker that is killed end with it, and are ours then: in a container nobody else may
 	 * wait for them. */
@@ -330,10 +356,16 @@ void sw_spawner_run(const struct sw_config *config, int fd, struct sw_spawner_sh
 	die_with(parent);
 	sw_unpacker_find(config, &s.unpacked);
 	/* Not the broker's sockets, nor whatever it was started with. */
-	int *kept[5 + SERIES_MAX] = {&s.fd, &s.iterator.program_fd, &s.iterator.returns_fd,
-				     &s.unpacked.ask_fd, &s.iterator.turns_fd};
+	int *kept[8 + SERIES_MAX] = {&s.fd,
+				     &s.iterator.program_fd,
+				     &s.iterator.returns_fd,
+				     &s.unpacked.ask_fd,
+				     &s.iterator.turns_fd,
+				     &s.iterator.prober_fd,
+				     &s.measuring.fd,
+				     &s.measuring.pidfd};
 	for (size_t i = 0; i < SERIES_MAX; i++)
-		kept[5 + i] = &s.moved[i].fd;
+		kept[8 + i] = &s.moved[i].fd;
 	sw_confine_descriptors(kept, SW_ARRAY_SIZE(kept));
 	s.child_fd = signals_prepare();
 	if (s.child_fd < 0)

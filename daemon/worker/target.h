@@ -26,6 +26,8 @@ struct sw_worker {
 	int threads_fd, moved_fd; /* owned: programs of sw_sampler_create_lent(); -EBADF: none */
 	int returns_fd;           /* owned: of sw_iterator_load_returns(); -EBADF: none */
 	int turns_fd;             /* owned: worker/turn.h */
+	int prober_fd;            /* owned: worker/prober.h; -EBADF: none */
+	const struct sw_event_probe_cost *probe_cost; /* borrowed; NULL: it is not known */
 	/* The results of the permission check when the target was captured. */
 	enum sw_deny_rule rule;
 	int permit_code; /* SW_E_*: the target's ids could not be read */

@@ -312,13 +312,13 @@ class Daemon:
         return found[0] if found else 0
 
     def helpers(self):
-        """Returns the processes that the spawner has started: workers, and the process that unpacks debug files, as
-        long as it lives. A process that was left by a worker, was killed, and waits for pages that do not come is not
+        """Returns the processes that the spawner has started: workers, the process that unpacks debug files, as
+        long as it lives, and that which opens probes. A process that was left by a worker, was killed, and waits for pages that do not come is not
         among them: it ends with the target."""
         return [pid for pid in children(self.spawner) if not is_left(pid)] if self.spawner else []
 
     def workers(self):
-        return [pid for pid in self.helpers() if name_of(pid) != "snapwalk-unpack"]
+        return [pid for pid in self.helpers() if name_of(pid) not in ("snapwalk-unpack", "snapwalk-prober")]
 
     def alive(self):
         return self.process.poll() is None and self.answers() is not None

@@ -164,7 +164,7 @@ def refused(tap, daemon):
                            (call("exit_group", failed=True), "errno"), (call("write", arguments={"6": 1}), "arguments"),
                            (call("write", arguments={"1": "a"}), "arguments"), ({"kind": "death", "call": "openat"}, "call"),
                            ({"kind": "blocked"}, "slower_ms"), ({"kind": "thread", "slower_ms": 1}, "slower_ms"),
-                           ({"kind": "func"}, "kind"), ({}, "kind")):
+                           ({"kind": "func"}, "symbol"), ({"kind": "function"}, "kind"), ({}, "kind")):
             name, parameters = refusal(lambda: list(client.stream("Events", target={"pid": target.pid}, event=event,
                                                                    duration_ms=1000)))
             tap.equal((name, parameters.get("parameter")), ("org.varlink.service.InvalidParameter", bad), f"{event}: {bad}")

@@ -146,6 +146,8 @@ PERMITTED = {
     "top": SAMPLES,
     "host": SAMPLES | {"pidfd_open"},
     "spawner": SPAWNER, "programs": SPAWNER | {"bpf 0x0", "bpf 0x2", "bpf 0x5"},
+    "probes": SPAWNER | {"bpf 0x0", "bpf 0x2", "bpf 0x5"}, "prober": {"sendmsg", "recvmsg", "perf_event_open"},
+    "probing": set(),
     "broker": FILES - {"linkat"} | {"socket 0x1", "socketpair", "connect", "accept4", "sendto", "sendmsg", "recvmsg",
                                     "pidfd_open", "memfd_create", "clone 0x11", "setitimer"},
     "gate": {"socket 0x1", "connect", "accept4", "sendto", "sendmsg", "recvmsg"},

@@ -18,6 +18,9 @@ enum {
 	SW_SECCOMP_PROCESSES = 16,
 	/* After sw_seccomp_trap(): what would kill it is said first. */
 	SW_SECCOMP_TRAPS = 32,
+	/* Read an iterator of the kernel anew whose link is open: whose memory is locked is looked at before a probe is
+	 * taken out of code. */
+	SW_SECCOMP_ITERATES = 64,
 };
 
 /* The calling thread, which must be the only one of its process, parses hostile bytes from now on:

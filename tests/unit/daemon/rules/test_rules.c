@@ -307,13 +307,16 @@ TEST(profiles)
 TEST(events)
 {
 	struct sw_rules rules =
-		parse(GOOD "[rule files]\nOnEvent=syscall:openat errno=EMFILE arg2=0x10\n"
-			   "Target=unit:web.service\nCount=2\n"
-			   "[rule slow]\nOnEvent=blocked slower=1.5\nTarget=comm:web\n"
-			   "[rule end]\nOnEvent=death\nTarget=pid:1 ; its end\n",
+		parse(GOOD
+		      "[rule files]\nOnEvent=syscall:openat errno=EMFILE arg2=0x10\n"
+		      "Target=unit:web.service\nCount=2\n"
+		      "[rule slow]\nOnEvent=blocked slower=1.5\nTarget=comm:web\n"
+		      "[rule end]\nOnEvent=death\nTarget=pid:1 ; its end\n"
+		      "[rule calls]\nOnEvent=func:libssl:SSL_read slower=0.5\nTarget=comm:web\n"
+		      "[rule probes]\nOnEvent=usdt:order__begin\nTarget=comm:web\n",
 		      "");
 	assert_int_equal(rules.n_rules, 1);
-	assert_int_equal(rules.n_events, 3);
+	assert_int_equal(rules.n_events, 5);
 	const struct sw_rule *rule = &rules.events[0];
 	assert_string_equal(rule->name, "files");
 	assert_string_equal(rule->event.name, "openat");
@@ -327,12 +330,28 @@ TEST(events)
 	assert_int_equal(rules.events[1].event.options.what, SW_EVENT_BLOCKED);
 	assert_int_equal(rules.events[1].event.options.slower_ns, 3 * S / 2);
 	assert_int_equal(rules.events[2].event.options.what, SW_EVENT_DEATH);
+	rule = &rules.events[3];
+	assert_int_equal(rule->event.options.what, SW_EVENT_FUNCTION);
+	assert_string_equal(rule->event.function, "libssl:SSL_read");
+	assert_string_equal(rule->event.name, "SSL_read");
+	assert_false(rule->event.is_declared);
+	assert_true(rule->event.options.at_return);
+	assert_int_equal(rule->event.options.slower_ns, S / 2);
+	rule = &rules.events[4];
+	assert_string_equal(rule->event.function, "order__begin");
+	assert_true(rule->event.is_declared);
+	assert_false(rule->event.options.at_return);
 	sw_rules_deinit(&rules);
 	static const struct {
 		const char *value, *why;
 	} cases[] = {
-		{"openat", "no such event: syscall:NAME, death, thread, process or blocked"},
-		{"func:main", "no such event: syscall:NAME, death, thread, process or blocked"},
+		{"openat", "no such event: syscall:NAME, func:SYMBOL, usdt:PROBE, death, thread, "
+			   "process or blocked"},
+		{"func:", "no function: func:SYMBOL of the program, func:LIB:SYMBOL, or "
+			  "usdt:LIB:PROBE"},
+		{"func:main errno=EIO", "func has two conditions: return, slower=SECONDS"},
+		{"func:main slower=0", "func has two conditions: return, slower=SECONDS"},
+		{"usdt:p return", "this event has no conditions"},
 		{"syscall:opennat", "no such system call"},
 		{"syscall:openat errno=EFOO", "no such error"},
 		{"syscall:exit_group failed", "this call does not return"},

@@ -158,13 +158,25 @@ static int reader(struct sw_error *err)
 
 static int spawner(struct sw_error *err)
 {
-	return sw_seccomp_spawner(false, err);
+	return sw_seccomp_spawner(false, false, err);
 }
 
 /* Unless Events= is "no". */
 static int programs(struct sw_error *err)
 {
-	return sw_seccomp_spawner(true, err);
+	return sw_seccomp_spawner(true, false, err);
+}
+
+/* Unless FunctionEvents= is "no". */
+static int probes(struct sw_error *err)
+{
+	return sw_seccomp_spawner(true, true, err);
+}
+
+/* A worker that has probes in code. */
+static int probing(struct sw_error *err)
+{
+	return sw_seccomp_parser(SW_SECCOMP_ITERATES, err);
 }
 
 static const struct {
@@ -185,6 +197,9 @@ static const struct {
 	{"reader", reader},
 	{"spawner", spawner},
 	{"programs", programs},
+	{"probes", probes},
+	{"prober", sw_seccomp_prober},
+	{"probing", probing},
 	{"captures", sw_seccomp_no_programs},
 	{"broker", sw_seccomp_broker},
 	{"commands", sw_seccomp_program},
