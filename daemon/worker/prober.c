@@ -30,7 +30,7 @@ static void one_serve(uint32_t type, const struct request *request, const int fd
 	int fd = sw_event_probe_open(type, (pid_t) request->tid, fds[0], request->file_off,
 				     request->semaphore_off);
 	const struct answer answer = {.code = fd < 0 ? fd : 0};
-	/* Who asked may have ended. */
+	/* The asker may have ended. */
 	(void) sw_wire_send(fds[1], &answer, sizeof(answer), &fd, fd >= 0);
 	if (fd >= 0)
 		(void) close(fd); /* who asked has it */
