@@ -118,6 +118,14 @@ const struct sw_report_stack *sw_stack_of(const struct sw_report *r,
 	return t->stack >= 0 && (size_t) t->stack < r->n_stacks ? &r->stacks[t->stack] : NULL;
 }
 
+const struct sw_report_thread *sw_thread_of(const struct sw_report *r, pid_t tid)
+{
+	for (size_t i = 0; i < r->n_threads; i++)
+		if (r->threads[i].tid == tid)
+			return &r->threads[i];
+	return NULL;
+}
+
 static enum sw_activity look_up(const struct known *known, size_t n, const char *name)
 {
 	for (size_t i = 0; name != NULL && i < n; i++)
@@ -194,7 +202,7 @@ enum sw_activity sw_activity_of(const struct sw_report *r, const struct sw_repor
 		return SW_ACTIVITY_CRASHED;
 	switch (t->state) {
 	case 'R':
-		if (t->blocked_on == NULL)
+		if (t->blocked_on == NULL && sw_idle_place(r, t) == NULL)
 			return SW_ACTIVITY_RUNNING;
 		break;
 	case 'D': return SW_ACTIVITY_DISK;

@@ -32,5 +32,7 @@ bool sw_is_at_wait(const struct sw_report_stack *stack);
 /* NULL: it has none. */
 const struct sw_report_stack *sw_stack_of(const struct sw_report *report,
 					  const struct sw_report_thread *thread);
+/* NULL: the report has none of that id. */
+const struct sw_report_thread *sw_thread_of(const struct sw_report *report, pid_t tid);
 
 #endif

@@ -14,7 +14,12 @@
 
 #include <string.h>
 
-enum { FRAMES_SEEN = 32 }; /* from the innermost: a place to wait in is not far from it */
+enum {
+	FRAMES_SEEN = 32, /* from the innermost: a place to wait in is not far from it */
+	WOKEN_SHARE =
+		100, /* of the process's time: a thread that has had less on a CPU does not turn round and round */
+	NS_PER_MS = 1000000,
+};
 
 enum how {
 	POOL, /* whatever it calls is its own wait */
@@ -214,6 +219,14 @@ static bool has_runtime(const struct sw_report *r, const char *name)
 static bool sleeps(const struct sw_report_thread *t)
 {
 	return t->state == 'S' || t->state == '?';
+}
+
+/* Whether a thread that is runnable in epoll_wait() was just woken, as by a time limit: a loop that never sleeps would have used
+ * much of a CPU. */
+static bool is_just_woken(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	return t->state == 'R' && t->syscall != NULL && sw_begins_with(t->syscall, "epoll_") &&
+	       t->cpu_ns >= 0 && t->cpu_ns / NS_PER_MS < r->process.uptime_ms / WOKEN_SHARE;
 }
 
 static bool ends(const char *path, const char *with)
@@ -438,12 +451,45 @@ static bool is_waited_for(const struct sw_report *r, const struct sw_report_thre
 	return false;
 }
 
+/* Whether a frame is the C library's, C++'s or a program's entry, around the function that a thread was started with. */
+static bool is_around_start(const struct sw_report *r, const struct sw_report_frame *f)
+{
+	static const char *const begins[] = {"std::", "void std::",
+					     "execute_native_thread_routine"};
+	if (sw_frame_is_libc(r, f))
+		return true;
+	for (size_t i = 0; f->function != NULL && i < SW_ARRAY_SIZE(begins); i++)
+		if (sw_begins_with(f->function, begins[i]))
+			return true;
+	return f->function != NULL && strcmp(f->function, "_start") == 0;
+}
+
+/* Whether a thread waits for events in the very function that it was started with: a loop of the program's own. A request
+ * that waits for its database does so in a function that somebody has called. */
+static bool is_own_loop(const struct sw_report *r, const struct sw_report_thread *t,
+			const struct sw_report_stack *s)
+{
+	size_t n = 0;
+	if (s == NULL || strcmp(s->end, "complete") != 0 || t->syscall == NULL ||
+	    !sw_begins_with(t->syscall, "epoll_"))
+		return false;
+	for (size_t i = 0; i < s->n_frames && n < 2; i++) {
+		const struct sw_report_frame *f = &s->frames[i];
+		if (sw_frame_is_managed(f) || sw_guess_name(f->trust) != NULL)
+			return false;
+		n += !is_around_start(r, f);
+	}
+	return n == 1;
+}
+
 static const char *place_of(const struct sw_report *r, const struct sw_report_thread *t)
 {
 	const struct sw_report_stack *s = sw_stack_of(r, t);
 	const char *place = place_of_stack(r, s);
 	if (place != NULL)
 		return place;
+	if (is_own_loop(r, t, s))
+		return "an event loop";
 	for (size_t i = 0; t->syscall != NULL && i < SW_ARRAY_SIZE(idle_calls); i++)
 		if (strcmp(t->syscall, idle_calls[i]) == 0)
 			return "accept";
@@ -452,10 +498,28 @@ static const char *place_of(const struct sw_report *r, const struct sw_report_th
 	return is_runtimes_thread(r, t, &place) && is_runtimes_own(s) ? place : NULL;
 }
 
-const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thread *t)
+/* As sw_idle_place(), but for joins. */
+static const char *place_for_work(const struct sw_report *r, const struct sw_report_thread *t)
 {
-	if (!sleeps(t) || !t->captured || sw_waits_for_lock(t) || waits_for_owner(r, t))
+	if (!(sleeps(t) || is_just_woken(r, t)) || !t->captured || sw_waits_for_lock(t) ||
+	    waits_for_owner(r, t))
 		return NULL;
 	const char *place = place_of(r, t);
 	return place != NULL && !is_waited_for(r, t) ? place : NULL;
+}
+
+/* Whether a thread waits for the end of one that waits for work itself: a server's main thread, which has started the others. */
+static bool joins_idle(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	if (!sleeps(t) || !t->captured || t->blocked_on == NULL || !is_join(t->blocked_on))
+		return false;
+	const struct sw_report_thread *joined = sw_thread_of(r, t->blocked_on->owner_tid);
+	return joined != NULL && joined->trace == NULL && place_for_work(r, joined) != NULL;
+}
+
+const char *sw_idle_place(const struct sw_report *r, const struct sw_report_thread *t)
+{
+	if (joins_idle(r, t))
+		return is_waited_for(r, t) ? NULL : "a join of an idle thread";
+	return place_for_work(r, t);
 }

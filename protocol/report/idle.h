@@ -4,8 +4,8 @@
 
 #include <snapwalk/protocol.h>
 
-/* The place where a thread waits for work: "accept", "the .NET thread pool" ...; NULL: it does not,
- * or others wait for it. */
+/* The place where a thread waits for work: "accept", "the .NET thread pool" ..., or for the end of a thread that does; NULL: it
+ * does not, or others wait for it. */
 const char *sw_idle_place(const struct sw_report *report, const struct sw_report_thread *thread);
 
 /* Whether it is in a function of the program that an event loop has called. */

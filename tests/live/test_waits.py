@@ -105,6 +105,16 @@ def lost(tap, program):
         tap.check(f"for a mutex, {wanted}; sleeping" in text, f"{program}: text says it", text)
 
 
+def joins(tap):
+    """A main thread that waits for the end of its listener is idle if that one is."""
+    for arguments, wanted in (((), "\nAll 2 threads are idle: 1 in a join of an idle thread · 1 in an event loop (--all shows them)\n"),
+                              (("asks",), "\nwaiting for I/O 1 · waiting for another to end 1\n")):
+        with Target("listener", *arguments) as target:
+            wait_until(lambda: len(os.listdir(f"/proc/{target.pid}/task")) == 2 and all_sleep(target.pid), "both to wait")
+            text = snapwalk(target.pid, *PATIENT).stdout
+            tap.check(wanted in text, f"listener {' '.join(arguments)}: {wanted.strip()}", text)
+
+
 def pid_namespace(tap):
     """The memory of the target has thread ids of its own namespace; those in the dump are ours."""
     if not tool("unshare") or os.geteuid() != 0:
@@ -200,8 +210,8 @@ def at_random_i386(tap):
 
 
 tap = Tap()
-TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (statics,), (cxx20,), (pid_namespace,), (at_random, "auto"), (at_random,), (deadlock,),
-         (one_lock,)]
+TESTS = [(kinds, "locks"), (kinds, "locks_musl"), (lost, "locks"), (statics,), (cxx20,), (joins,), (pid_namespace,), (at_random, "auto"), (at_random,),
+         (deadlock,), (one_lock,)]
 I386 = [(kinds, "i386_locks"), (at_random_i386,)]
 if os.path.exists(os.path.join(TARGETS, "i386_locks")):
     TESTS += I386

@@ -3,6 +3,7 @@
 #include "report/text/threads.h"
 #include "report/text/traces.h"
 #include "cleanup.h"
+#include "report/activity.h"
 #include "report/builder.h"
 #include "report/text/put.h"
 #include "report/text/waits.h"
@@ -223,14 +224,6 @@ static void put_tids(struct sw_text_writer *w, const size_t *threads, size_t n_t
 								    : "crashed here");
 		}
 	sw_put(w, "\n");
-}
-
-const struct sw_report_thread *sw_thread_of(const struct sw_report *r, pid_t tid)
-{
-	for (size_t i = 0; i < r->n_threads; i++)
-		if (r->threads[i].tid == tid)
-			return &r->threads[i];
-	return NULL;
 }
 
 /* The name of the process with that only thread, or of that number; "": there is none. */

@@ -14,8 +14,6 @@ struct sw_name_number {
 	size_t begin, end;
 };
 struct sw_name_number sw_name_number(const char *name);
-/* NULL: the report has none of that id. */
-const struct sw_report_thread *sw_thread_of(const struct sw_report *report, pid_t tid);
 /* "worker (12)", "thread 12" */
 void sw_put_thread(struct sw_text_writer *w, pid_t tid);
 /* "redis-server (999)", "process 999": another one, for which threads wait. */

@@ -88,6 +88,16 @@ TEST(test_places)
 		/* a call alone says nothing: it may be a request that waits for its database */
 		{"epoll_wait", NULL, {"libc", "wait_for_reply", "h"}},
 		{"poll", NULL, {"libc", "main"}},
+		/* in the function that a thread was started with it is a loop's, in no other one */
+		{"epoll_wait", "an event loop", {"libc", "listener", "libc", "libc"}},
+		{"epoll_pwait", "an event loop", {"libc", "main", "libc", "_start"}},
+		{"epoll_wait",
+		 "an event loop",
+		 {"libc", "Server::loop()", "std::thread::_State_impl<Server>::_M_run()",
+		  "execute_native_thread_routine", "libc"}},
+		{"epoll_wait", NULL, {"libc", "wait_for_reply", "listener", "libc", "libc"}},
+		{"epoll_wait", NULL, {"libc", "handle_0 app.py"}},
+		{"poll", NULL, {"libc", "listener", "libc", "libc"}},
 		{"epoll_wait",
 		 "a read of the next command",
 		 {"libc", "WaitEventSetWaitBlock", "WaitEventSetWait", "secure_read", "pq_recvbuf",
@@ -240,8 +250,6 @@ TEST(test_nameless)
 	assert_null(sw_idle_place(&w.report, &w.threads[0]));
 }
 
-/* A thread that holds a lock which others want, or is owed an answer, is not idle, wherever it
- * waits. */
 /* A thread that waits for an element of a queue waits for work, whatever the program calls around
  * it. */
 TEST(test_queues)
@@ -263,6 +271,8 @@ TEST(test_queues)
 	}
 }
 
+/* A thread that holds a lock which others want, or is owed an answer, is not idle, wherever it
+ * waits. */
 TEST(test_holders)
 {
 	struct world w;
@@ -283,6 +293,85 @@ TEST(test_holders)
 	w.report.peers = &peer;
 	w.report.n_peers = 1;
 	assert_null(sw_idle_place(&w.report, &w.threads[2]));
+}
+
+/* A stack whose outermost frames are missing may be that of a function which somebody has called, and so may one that is guessed. */
+TEST(test_own_loop_unknown)
+{
+	struct world w;
+	make(&w, "epoll_wait", (const char *const[FRAMES]){"libc", "listener", "libc"});
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "an event loop");
+	w.frames[2].trust = "scan";
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	w.frames[2].trust = "cfi";
+	w.stack.end = "memory";
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+}
+
+/* The main thread of a server waits for the end of one that it has started: both are idle if that one is. */
+TEST(test_joins)
+{
+	static const char *const names[FRAMES] = {"libc", "main"};
+	struct sw_report_stack stacks[2];
+	struct sw_report_trace trace = {0};
+	struct world w;
+	make(&w, "epoll_wait", (const char *const[FRAMES]){"libc", "listener", "libc"});
+	stacks[0] = w.stack;
+	struct sw_report_frame main_frames[] = {frame_of(names[0]), frame_of(names[1])};
+	stacks[1] = w.stack;
+	stacks[1].frames = main_frames;
+	stacks[1].n_frames = SW_ARRAY_SIZE(main_frames);
+	w.report.stacks = stacks;
+	w.report.n_stacks = SW_ARRAY_SIZE(stacks);
+	w.threads[0].stack = 1;
+	w.threads[0].syscall = "futex";
+	w.waits[0] = (struct sw_report_wait){.kind = "thread", .owner_tid = 11, .fd = -1};
+	w.threads[0].blocked_on = &w.waits[0];
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "a join of an idle thread");
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_IDLE);
+	/* The joined thread works on a request, waits for something else, or runs. */
+	w.threads[1].trace = &trace;
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	w.threads[1].trace = NULL;
+	w.threads[1].syscall = "poll";
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	w.threads[1].syscall = "epoll_wait";
+	w.threads[1].state = 'R';
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	w.threads[1].state = 'S';
+	assert_non_null(sw_idle_place(&w.report, &w.threads[0]));
+	/* Others wait for what the joining one has. */
+	w.report.root_holders = &w.holder;
+	w.report.n_root_holders = 1;
+	w.waits[2] = (struct sw_report_wait){.kind = "mutex", .owner_tid = 10, .fd = -1};
+	w.threads[2].blocked_on = &w.waits[2];
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	/* Two threads that wait for each other's end. */
+	w.report.n_root_holders = 0;
+	w.waits[1] = (struct sw_report_wait){.kind = "thread", .owner_tid = 10, .fd = -1};
+	w.threads[1].blocked_on = &w.waits[1];
+	w.threads[1].stack = 1;
+	w.threads[1].syscall = "futex";
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+}
+
+/* A loop that its time limit has just woken is idle, one that turns round and round is not. */
+TEST(test_just_woken)
+{
+	struct world w;
+	make(&w, "epoll_wait", (const char *const[FRAMES]){"libc", "listener", "libc"});
+	w.report.process.uptime_ms = 2000;
+	w.threads[0].state = 'R';
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_RUNNING);
+	w.threads[0].cpu_ns = 19 * 1000 * 1000;
+	assert_string_equal(sw_idle_place(&w.report, &w.threads[0]), "an event loop");
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_IDLE);
+	w.threads[0].cpu_ns = 20 * 1000 * 1000;
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
+	assert_int_equal(sw_activity_of(&w.report, &w.threads[0]), SW_ACTIVITY_RUNNING);
+	w.threads[0].cpu_ns = 0;
+	w.threads[0].syscall = NULL;
+	assert_null(sw_idle_place(&w.report, &w.threads[0]));
 }
 
 /* Threads that runtimes keep for themselves have names that the runtimes give, or whose beginning the kernel has. */
