@@ -29,7 +29,7 @@ static bool is_same(const struct sw_v8_frame *a, const struct sw_v8_frame *b)
 	       a->code.object == b->code.object && a->pc == b->pc && a->exact == b->exact &&
 	       a->wasm.object == b->wasm.object && a->script == b->script &&
 	       a->combinator == b->combinator && a->element == b->element &&
-	       a->identity == b->identity && a->number == b->number;
+	       a->wrapper == b->wrapper && a->identity == b->identity && a->number == b->number;
 }
 
 uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
@@ -40,6 +40,7 @@ uint64_t sw_v8_frame_keep(struct sw_v8 *v8, const struct sw_v8_frame *frame)
 	key = sw_mix64(key ^ sw_mix64(frame->wasm.object ^ sw_mix64(frame->script)));
 	key = sw_mix64(key ^ frame->identity ^ sw_mix64(frame->number));
 	key = sw_mix64(key ^ (uintptr_t) frame->combinator ^ (uint64_t) frame->element << 32);
+	key = sw_mix64(key ^ (uintptr_t) frame->wrapper);
 	if (sw_map64_get(&v8->by_frame, key, &kept) && kept <= v8->n_frames &&
 	    is_same(&v8->frames[kept - 1], frame))
 		return kept;
@@ -162,19 +163,30 @@ static bool is_function_frame(const struct sw_cursor *c)
 	       sw_v8_frame_slot(c, SW_V8_SLOT_FUNCTION, &function) && sw_v8_is_object(function);
 }
 
-/* Code that was made to call WebAssembly or from there. In 10.2 it has the frame of a function. */
-static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
+/* The name of code that was made to call WebAssembly, or to be called from there; static. NULL: it is other code, or that is
+ * not sure. */
+static const char *wrapper_name(struct sw_v8 *v8, const struct sw_cursor *c)
 {
 	struct sw_v8_wasm_code wasm;
-	struct sw_v8_code code;
-	uint64_t type, shared;
+	uint64_t type;
 	if (sw_v8_wasm_find(v8->heap, v8->wasm_state_avma, c->lookup_avma, &wasm))
-		return wasm.kind != SW_V8_WASM_FUNCTION;
-	if (sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
-	    type == 2 * (uint64_t) v8->heap.at->frame_js_to_wasm)
-		return true;
-	return sw_v8_code_find(v8->heap, c->regs.pc_avma + c->exact_pc, &code) &&
-	       code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared);
+		return wasm.kind == SW_V8_WASM_FUNCTION  ? NULL
+		       : wasm.kind == SW_V8_WASM_WRAPPER ? "[WebAssembly to JavaScript]"
+							 : "[WebAssembly jump table]";
+	return sw_v8_frame_slot(c, SW_V8_SLOT_CONTEXT, &type) &&
+			       type == 2 * (uint64_t) v8->heap.at->frame_js_to_wasm
+		       ? "[JavaScript to WebAssembly]"
+		       : NULL;
+}
+
+/* In 10.2 the way into WebAssembly has the frame of a function: it has no name, as a function that cannot be read is like it. */
+static bool is_wrapper(struct sw_v8 *v8, const struct sw_cursor *c)
+{
+	struct sw_v8_code code;
+	uint64_t shared;
+	return wrapper_name(v8, c) != NULL ||
+	       (sw_v8_code_find(v8->heap, c->regs.pc_avma + c->exact_pc, &code) &&
+		code.kind == SW_V8_OTHER_CODE && sw_v8_frame_shared(v8, c, &shared));
 }
 
 bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor)
@@ -301,6 +313,11 @@ static int wasm_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t l
 	return 1;
 }
 
+bool sw_v8_is_wrapper(const struct sw_v8 *v8, uint64_t cookie)
+{
+	return cookie != 0 && cookie <= v8->n_frames && v8->frames[cookie - 1].wrapper != NULL;
+}
+
 bool sw_v8_is_wasm(const struct sw_v8 *v8, uint64_t cookie)
 {
 	return cookie != 0 && cookie <= v8->n_frames && v8->frames[cookie - 1].wasm.object != 0;
@@ -353,6 +370,14 @@ static int combinator_describe(const struct sw_v8_frame *f, size_t level,
 	return 1;
 }
 
+static int wrapper_describe(const struct sw_v8_frame *f, size_t level, struct sw_description *ret)
+{
+	if (level != 0 && level != SW_V8_OUTERMOST)
+		return 0;
+	(void) snprintf(ret->function, sizeof(ret->function), "%s", f->wrapper); /* fits */
+	return 1;
+}
+
 /* The pattern from which the code was made is not said: it may be data. */
 static int regexp_describe(const struct sw_v8_frame *f, size_t level, struct sw_description *ret)
 {
@@ -369,6 +394,8 @@ static int frame_describe(struct sw_v8 *v8, const struct sw_v8_frame *f, size_t 
 	struct sw_v8_level levels[SW_V8_INLINED_MAX];
 	if (f->wasm.object != 0)
 		return wasm_describe(v8, f, level, ret);
+	if (f->wrapper != NULL)
+		return wrapper_describe(f, level, ret);
 	if (f->combinator != NULL)
 		return combinator_describe(f, level, ret);
 	if (f->code.is_regexp)
@@ -482,7 +509,12 @@ bool sw_v8_owns(struct sw_v8 *v8, const struct sw_cursor *cursor, uint64_t *ret_
 			     ? made_read(v8, cursor, &here, &frame)
 			     : here.builtin->interprets && here.state.place == SW_V8_PLACE_FRAME &&
 				       interpreted_read(v8, cursor, &frame);
-	/* Wrappers and the way into WebAssembly never have a name. */
+	/* Before its prologue it has its caller's frame. */
+	if (!known && here.builtin == NULL && !here.is_walker &&
+	    (here.has_wasm || here.state.place == SW_V8_PLACE_FRAME)) {
+		frame = (struct sw_v8_frame){.wrapper = wrapper_name(v8, cursor)};
+		known = frame.wrapper != NULL;
+	}
 	v8->any_unnamed |= !known && here.builtin == NULL && !here.is_walker &&
 			   !(here.has_code && here.code.kind == SW_V8_OTHER_CODE);
 	if (frame.code.object != 0 || frame.wasm.object != 0) {
@@ -572,7 +604,7 @@ void sw_v8_explain_frame(struct sw_v8 *v8, const struct sw_frame *frame, struct 
 	if (frame->cookie == 0 || frame->cookie > v8->n_frames)
 		return;
 	const struct sw_v8_frame *f = &v8->frames[frame->cookie - 1];
-	if (f->wasm.object != 0 || f->combinator != NULL || f->code.is_regexp)
+	if (f->wasm.object != 0 || f->wrapper != NULL || f->combinator != NULL || f->code.is_regexp)
 		return;
 	if (f->code.object == 0 && f->bytecode == 0)
 		sw_text_printf(text, "code that was not copied\n");

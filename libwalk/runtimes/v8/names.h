@@ -22,6 +22,9 @@ bool sw_v8_is_internal(struct sw_v8 *v8, const struct sw_cursor *cursor);
 /* Whether the frame of that cookie is one of WebAssembly. */
 bool sw_v8_is_wasm(const struct sw_v8 *v8, uint64_t cookie);
 
+/* Whether the frame of that cookie is of code that V8 made between WebAssembly and what it calls, or is called by. */
+bool sw_v8_is_wrapper(const struct sw_v8 *v8, uint64_t cookie);
+
 /* As sw_runtime_ops.names, of one of the functions that the frame executes: 0 is the innermost. */
 int sw_v8_describe(struct sw_v8 *v8, const struct sw_frame *frame, size_t level,
 		   struct sw_description *ret);

@@ -117,14 +117,15 @@ static bool v8_frames(void *state, const struct sw_cursor *callee, uint64_t call
 		      struct sw_frame_sink *sink)
 {
 	struct sw_v8 *v8 = state;
-	uint64_t cookie;
+	uint64_t cookie = 0;
 	(void) caller_sp_avma;
 	if (!v8->program->usable)
 		return false;
 	sink->may_miss = sw_v8_is_doubtful(v8, callee);
 	if (!v8->by_copies)
 		sw_v8_resumed_note(v8, callee);
-	return sw_v8_is_internal(v8, callee) && !sw_v8_owns(v8, callee, &cookie);
+	return sw_v8_is_internal(v8, callee) &&
+	       (!sw_v8_owns(v8, callee, &cookie) || sw_v8_is_wrapper(v8, cookie));
 }
 
 static size_t v8_awaited(void *state, const char **ret_why)
@@ -152,7 +153,9 @@ static int v8_inlined(void *state, const struct sw_frame *frame, size_t level,
 
 static const char *v8_code(void *state, uint64_t cookie)
 {
-	return sw_v8_is_wasm(state, cookie) ? "wasm" : NULL;
+	return sw_v8_is_wrapper(state, cookie) ? "jit"
+	       : sw_v8_is_wasm(state, cookie)  ? "wasm"
+					       : NULL;
 }
 
 static size_t v8_identify(void *state, struct sw_runtime *ret, size_t max)

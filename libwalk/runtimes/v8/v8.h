@@ -67,6 +67,7 @@ struct sw_v8_frame {
 	uint64_t script;             /* of WebAssembly; 0: unknown */
 	const char *combinator;      /* static: it is no function but that call; NULL */
 	int32_t element;             /* of it; -1: unknown */
+	const char *wrapper;         /* static: it is no function but code of V8's; NULL */
 	/* By copies: which function, wherever it lies; which compilation; what it executes. */
 	uint64_t identity, number;
 	const struct sw_v8_told *told; /* the arena's of the copies; NULL: unknown */

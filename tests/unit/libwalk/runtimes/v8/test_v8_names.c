@@ -16,6 +16,7 @@ enum {
 	TYPE_CODE = 201,
 	TYPE_SCRIPT = 167,
 	TYPE_ARRAY = 180,
+	FRAME_JS_TO_WASM = 7,
 	JUMP_LOOP = 0x92,
 	STACK = 0x700000,
 	CODE_PAGE = 0x900000,
@@ -52,6 +53,7 @@ static const struct sw_v8_program program = {
 	       .deopt_positions = 8,
 	       .function_shared = 24,
 	       .bytecode_data = 54,
+	       .frame_js_to_wasm = FRAME_JS_TO_WASM,
 	       .kind_baseline = 11,
 	       .header_code = 24,
 	       .code_start = 40,
@@ -186,6 +188,26 @@ TEST_WITH(test_unreadable, setup, teardown)
 	assert_false(sw_v8_is_internal(&v8, &cursor));
 	words[RBP - 1] = 2 * 15; /* a frame with a type */
 	assert_true(sw_v8_is_internal(&v8, &cursor));
+}
+
+/* Code between JavaScript and WebAssembly is V8's own, and has a name all the same. */
+TEST_WITH(test_wrapper, setup, teardown)
+{
+	uint64_t cookie = 0;
+	struct sw_description d = {0};
+	(void) make_code(2);
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_false(sw_v8_is_wrapper(&v8, cookie));
+	words[RBP - 1] = 2 * FRAME_JS_TO_WASM;
+	assert_true(sw_v8_owns(&v8, &cursor, &cookie));
+	assert_true(sw_v8_is_wrapper(&v8, cookie));
+	assert_false(sw_v8_is_wasm(&v8, cookie));
+	assert_true(sw_v8_is_internal(&v8, &cursor));
+	assert_false(v8.any_unnamed);
+	const struct sw_frame frame = {.cookie = cookie};
+	assert_int_equal(sw_v8_describe(&v8, &frame, SW_V8_OUTERMOST, &d), 1);
+	assert_string_equal(d.function, "[JavaScript to WebAssembly]");
+	assert_int_equal(sw_v8_describe(&v8, &frame, 1, &d), 0);
 }
 
 static uint64_t make_bytes(const uint8_t *bytes, size_t n)
