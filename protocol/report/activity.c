@@ -76,6 +76,7 @@ static const struct known known_waits[] = {
 	{"stdio", SW_ACTIVITY_LOCK},
 	{"static_init", SW_ACTIVITY_LOCK},
 	{"once", SW_ACTIVITY_CONDITION},
+	{"rust_once", SW_ACTIVITY_LOCK},
 	{"semaphore_set", SW_ACTIVITY_CONDITION},
 	{"condition", SW_ACTIVITY_CONDITION},
 	{"semaphore", SW_ACTIVITY_CONDITION},

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Sources: Lib/threading.py and queue.py of CPython 3.8 to 3.13, Modules/_queuemodule.c; thread_sync.c of Ruby 3.1;
- * java.util.concurrent of OpenJDK 17 and 25; System.Threading and System.Collections.Concurrent of .NET 8 to 10.
+ * java.util.concurrent of OpenJDK 17 and 25; System.Threading and System.Collections.Concurrent of .NET 8 to 10;
+ * library/std/src/sys/sync/once/futex.rs of Rust 1.95, sys_common/once/futex.rs of 1.62, the first with it.
  */
 #include "report/library_waits.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "parts.h"
+#include "report/activity.h"
 #include "report/frame_kind.h"
 
 #include <string.h>
@@ -200,4 +203,82 @@ const char *sw_library_wait(const struct sw_report *r, const struct sw_report_st
 	return kind == NULL && (polls || is_kind(wait->kind, of_c, SW_ARRAY_SIZE(of_c)))
 		       ? of_functions(r, s, polls)
 		       : kind;
+}
+
+/* ---- Rust --------------------------------------------------------------------------------------- */
+
+/* "<std::sys::sync::once::futex::Once>::call", and without <> where names are of the older kind. */
+static bool is_rust_once(const struct sw_report_frame *f, const char *method)
+{
+	static const char type[] = "once::futex::Once";
+	const char *rest = f->function != NULL ? strstr(f->function, type) : NULL;
+	if (rest == NULL)
+		return false;
+	rest += strlen(type);
+	rest += *rest == '>';
+	return strcmp(rest, method) == 0;
+}
+
+/* The number of the innermost frame that is neither the C library's nor the standard library's way there. */
+static size_t first_rust(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	size_t i = 0;
+	while (i < s->n_frames && (sw_frame_is_libc(r, &s->frames[i]) ||
+				   (s->frames[i].function != NULL &&
+				    strstr(s->frames[i].function, "::futex::futex_wait") != NULL)))
+		i++;
+	return i;
+}
+
+bool sw_is_at_rust_once(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	size_t i = s != NULL ? first_rust(r, s) : 0;
+	return s != NULL && i > 0 && i < s->n_frames &&
+	       (is_rust_once(&s->frames[i], "::call") || is_rust_once(&s->frames[i], "::wait"));
+}
+
+static bool executes_once(const struct sw_report *r, const struct sw_report_stack *s)
+{
+	for (size_t i = first_rust(r, s) + 1; i < s->n_frames; i++)
+		if (is_rust_once(&s->frames[i], "::call"))
+			return true;
+	return false;
+}
+
+static bool has_word(const struct sw_thread *t, uint64_t word)
+{
+	const struct sw_bytes stack = {t->stack, t->stack_bytes};
+	for (size_t i = 0; i < SW_REGS_MAX; i++)
+		if ((t->regs.known & UINT32_C(1) << i) && t->regs.val[i] == word)
+			return true;
+	if (t->stack == NULL || t->regs.sp_avma < t->stack_avma)
+		return false;
+	uint64_t off = t->regs.sp_avma - t->stack_avma, found;
+	for (off -= off % sizeof(found); sw_bytes_u64(stack, off, &found); off += sizeof(found))
+		if (found == word)
+			return true;
+	return false;
+}
+
+pid_t sw_rust_once_runner(const struct sw_report *r, const struct sw_snapshot *snap,
+			  const struct sw_thread *waiting, uint64_t word_avma)
+{
+	pid_t found = 0;
+	for (size_t i = 0; i < snap->n_threads && i < r->n_threads; i++) {
+		const struct sw_thread *t = &snap->threads[i];
+		const struct sw_report_stack *s = sw_stack_of(r, &r->threads[i]);
+		struct sw_futex_wait wait;
+		if (t == waiting || !t->captured || s == NULL || !has_word(t, word_avma) ||
+		    (sw_futex_wait(snap, t, &wait) && wait.word_avma == word_avma))
+			continue;
+		/* The frames that are missing of a stack which is cut may be those. */
+		if (s->why != NULL)
+			return 0;
+		if (!executes_once(r, s))
+			continue;
+		if (found != 0)
+			return 0;
+		found = t->tid;
+	}
+	return found;
 }

@@ -49,6 +49,11 @@ void sw_undecided_note(struct sw_report_builder *b, struct sw_report_thread *t,
 	t->undecided = u;
 }
 
+static bool is_once(const char *kind)
+{
+	return strcmp(kind, "once") == 0 || strcmp(kind, "rust_once") == 0;
+}
+
 /* The fact that decides who has a lock of some kind. */
 static pid_t *owner_by_kind(struct sw_report_futex *futex, const char *kind)
 {
@@ -58,7 +63,7 @@ static pid_t *owner_by_kind(struct sw_report_futex *futex, const char *kind)
 	} owners[] = {
 		{"mutex", &futex->mutex_owner}, {"rwlock", &futex->rwlock_owner},
 		{"thread", &futex->joined},     {"once", &futex->once_owner},
-		{"stdio", &futex->stdio_owner},
+		{"stdio", &futex->stdio_owner}, {"rust_once", &futex->once_owner},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(owners); i++)
 		if (strcmp(owners[i].kind, kind) == 0)
@@ -89,7 +94,7 @@ static void implied_remove(const struct sw_report_thread *t, struct sw_report_fu
 	futex->word_avma = 0;
 	if (owner != NULL && *owner == wait->owner_tid)
 		*owner = 0;
-	if (strcmp(wait->kind, "once") == 0)
+	if (is_once(wait->kind))
 		futex->once_unknown = false;
 	if (strcmp(wait->kind, "stdio") == 0)
 		futex->is_stdio = false;
@@ -108,7 +113,7 @@ bool sw_undecided_futex(const struct sw_report_thread *t, struct sw_report_futex
 	ret->word_avma = wait->address_avma;
 	if (owner != NULL && *owner == 0)
 		*owner = wait->owner_tid;
-	ret->once_unknown |= strcmp(wait->kind, "once") == 0 && wait->target != NULL;
+	ret->once_unknown |= is_once(wait->kind) && wait->target != NULL;
 	ret->is_stdio |= strcmp(wait->kind, "stdio") == 0;
 	return true;
 }

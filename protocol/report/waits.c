@@ -145,7 +145,7 @@ static const char *std_kind(const struct sw_report_stack *s)
 	return NULL;
 }
 
-static const char *kind_of_functions(const struct sw_report_stack *s)
+static const char *kind_of_functions(const struct sw_report *r, const struct sw_report_stack *s)
 {
 	size_t n = s == NULL ? 0 : s->n_frames < FRAMES_SEEN ? s->n_frames : FRAMES_SEEN;
 	for (size_t i = 0; i < n; i++) {
@@ -163,6 +163,8 @@ static const char *kind_of_functions(const struct sw_report_stack *s)
 				return futex_functions[k].kind;
 		}
 	}
+	if (sw_is_at_rust_once(r, s))
+		return "rust_once";
 	const char *kind = std_kind(s);
 	return kind != NULL ? kind : "futex";
 }
@@ -237,7 +239,12 @@ static const char *lost_text(struct sw_report_builder *b, uint32_t owner)
 	return sw_report_copy(b, text);
 }
 
-/* The threads that run the functions of pthread_once(): all stacks are searched for each, so that a
+static bool is_rust_once(const char *kind)
+{
+	return strcmp(kind, "rust_once") == 0;
+}
+
+/* The threads that run the functions of pthread_once() and of Rust's Once: all stacks are searched for each, so that a
  * process decides how long that takes. */
 struct onces {
 	size_t n;
@@ -246,7 +253,8 @@ struct onces {
 };
 
 static void once_search(struct sw_report_builder *b, struct onces *onces,
-			const struct sw_thread *from, struct sw_report_futex *futex)
+			const struct sw_thread *from, const char *kind,
+			struct sw_report_futex *futex)
 {
 	for (size_t i = 0; i < onces->n; i++) {
 		if (onces->avma[i] == futex->word_avma) {
@@ -258,7 +266,10 @@ static void once_search(struct sw_report_builder *b, struct onces *onces,
 		futex->once_unknown = true;
 		return;
 	}
-	pid_t tid = sw_once_runner(b->walks->snap, from, futex->word_avma);
+	const struct sw_snapshot *snap = b->walks->snap;
+	pid_t tid = is_rust_once(kind)
+			    ? sw_rust_once_runner(b->report, snap, from, futex->word_avma)
+			    : sw_once_runner(snap, from, futex->word_avma);
 	if (tid < 0)
 		return;
 	futex->once_owner = tid;
@@ -284,10 +295,10 @@ static bool futex_read(struct sw_report_builder *b, struct onces *onces,
 		.lost_owner = from->since_ns > LOST_NS ? wait.lost_owner : 0,
 		.is_stdio = wait.is_stdio,
 	};
-	const char *kind = kind_of_functions(s);
-	if (strcmp(kind, "once") == 0 ||
+	const char *kind = kind_of_functions(b->report, s);
+	if (strcmp(kind, "once") == 0 || is_rust_once(kind) ||
 	    (strcmp(kind, "futex") == 0 && !ret->is_stdio && !sw_stack_is_settled(b->report, s)))
-		once_search(b, onces, from, ret);
+		once_search(b, onces, from, kind, ret);
 	return true;
 }
 
@@ -300,7 +311,7 @@ static pid_t futex_owner(const struct sw_report *r, const struct sw_report_threa
 	} owners[] = {
 		{"mutex", futex->mutex_owner}, {"rwlock", futex->rwlock_owner},
 		{"thread", futex->joined},     {"once", futex->once_owner},
-		{"stdio", futex->stdio_owner},
+		{"stdio", futex->stdio_owner}, {"rust_once", futex->once_owner},
 	};
 	for (size_t i = 0; i < SW_ARRAY_SIZE(owners); i++)
 		if (strcmp(owners[i].kind, kind) == 0)
@@ -312,7 +323,7 @@ static pid_t futex_owner(const struct sw_report *r, const struct sw_report_threa
 static void futex_decide(struct sw_report_builder *b, const struct sw_report_thread *thread,
 			 const struct sw_report_futex *futex, struct sw_report_wait *ret)
 {
-	const char *kind = kind_of_functions(sw_stack_of(b->report, thread));
+	const char *kind = kind_of_functions(b->report, sw_stack_of(b->report, thread));
 	if (strcmp(kind, "futex") == 0 && futex->is_stdio)
 		kind = "stdio";
 	*ret = (struct sw_report_wait){.kind = kind,
@@ -321,7 +332,7 @@ static void futex_decide(struct sw_report_builder *b, const struct sw_report_thr
 				       .fd = -1,
 				       .owner_tid = futex_owner(b->report, thread, futex, kind),
 				       .trust = "syscall"};
-	if (strcmp(kind, "once") == 0 && futex->once_unknown)
+	if ((strcmp(kind, "once") == 0 || is_rust_once(kind)) && futex->once_unknown)
 		ret->target = "who runs it was not searched for: threads wait for too many of them";
 	if (strcmp(kind, "mutex") == 0 && futex->lost_owner != 0)
 		ret->target = lost_text(b, futex->lost_owner);

@@ -139,6 +139,7 @@ static const struct what {
 	{"stdio", "for a stream of stdio", 0},
 	{"static_init", "for the initialisation of a static variable", RUNS},
 	{"once", "for the function of a pthread_once()", RUNS},
+	{"rust_once", "for the function of a Rust Once", RUNS},
 	{"message_queue", "for a message queue", 0},
 	{"semaphore_set", "for a set of semaphores", 0},
 	{"condition", "for a condition variable", 0},

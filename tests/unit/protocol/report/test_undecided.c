@@ -66,6 +66,7 @@ TEST(test_implied)
 		{"rwlock", {.word_avma = WORD, .rwlock_owner = OTHER}},
 		{"thread", {.word_avma = WORD, .joined = OTHER}},
 		{"once", {.word_avma = WORD, .once_owner = OTHER}},
+		{"rust_once", {.word_avma = WORD, .once_owner = OTHER}},
 		{"stdio", {.word_avma = WORD, .stdio_owner = OTHER, .is_stdio = true}},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
