@@ -162,7 +162,7 @@ ORDER_LIBWALK  := base arch formats process stop iterate iterate/bpf copier copi
 	runtimes/hotspot/published runtimes/hotspot/structures runtimes/hotspot/virtual \
 	runtimes/cpython/extensions,runtimes/cpython/structures runtimes/v8/instructions,runtimes/v8/objects \
 	runtimes/*!jit,jit/* jit/common jit/gdb,jit/libgcc,jit/ftable,jit/perf jit walk sample compare
-ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker jobs methods . gate,ship!*
+ORDER_DAEMON   := config policy rules,sandbox,store rpc,worker launcher jobs methods . gate,ship!*
 include libwalk/iterate/iterate.mk
 $(BUILD)/obj/cli/common/pair_file.o: ALL_CFLAGS += -DSW_DATADIR='"$(DATADIR)"'
 .DEFAULT_GOAL := all

@@ -7,7 +7,7 @@
 #include "rules/load.h"
 #include "rules/parse.h"
 #include "sandbox/roles.h"
-#include "worker/ondump.h"
+#include "launcher/ondump.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -57,6 +57,7 @@ confine/descriptors.c		own	open
 confine/landlock.c		own	open statx
 daemon/config/path.c		own	open
 daemon/config/settings.c	own	fopen lstat scandir stat
+daemon/launcher/launcher.c	own	chdir
 daemon/main.c			own	faccessat open openat
 daemon/policy/authorize.c	proc	fstatat open readlinkat
 daemon/policy/namespace.c	proc	fstatat
@@ -72,8 +73,8 @@ daemon/store/directory.c	own	openat
 daemon/store/dumps.c		own	openat
 daemon/store/pins.c		own	fstatat openat
 daemon/worker/dumps.c		proc	open
+daemon/worker/events.c		proc	openat
 daemon/worker/ids.c		proc	open
-daemon/worker/launcher.c	own	chdir
 daemon/worker/target.c		proc	fopen
 libwalk/base/in_root.c	known	openat readlinkat statx
 libwalk/base/own_fd.c		proc	open readlink

@@ -9,7 +9,7 @@
 #include "jobs/dump.h"
 #include "policy/log_limit.h"
 #include "store/dumps.h"
-#include "worker/ondump.h"
+#include "launcher/ondump.h"
 
 #include <sys/queue.h>
 #include <systemd/sd-event.h>

@@ -2,7 +2,7 @@
 /*
  * Sources: Lib/threading.py and queue.py of CPython 3.8 to 3.13, Modules/_queuemodule.c; thread_sync.c of Ruby 3.1;
  * java.util.concurrent of OpenJDK 17 and 25; System.Threading and System.Collections.Concurrent of .NET 8 to 10;
- * library/std/src/sys/sync/once/futex.rs of Rust 1.95, sys_common/once/futex.rs of 1.62, the first with it.
+ * library/std/src/sys/sync/once/futex.rs of Rust, in older versions sys_common/once/futex.rs.
  */
 #include "report/library_waits.h"
 #include "bytes.h"

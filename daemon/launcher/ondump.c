@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The broker's side. */
-#include "worker/ondump.h"
-#include "worker/launcher.h"
+#include "launcher/ondump.h"
+#include "launcher/launcher.h"
 #include "worker/wire.h"
 #include "child.h"
 #include "cleanup.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_DAEMON_WORKER_LAUNCHER_H
-#define SW_DAEMON_WORKER_LAUNCHER_H
+#ifndef SW_DAEMON_LAUNCHER_LAUNCHER_H
+#define SW_DAEMON_LAUNCHER_LAUNCHER_H
 
-#include "worker/ondump.h"
+#include "launcher/ondump.h"
 
 /* Broker to launcher; the dump as a memfd comes with it. Answered by a sw_on_dump_result. All
  * strings end inside. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#ifndef SW_DAEMON_WORKER_ONDUMP_H
-#define SW_DAEMON_WORKER_ONDUMP_H
+#ifndef SW_DAEMON_LAUNCHER_ONDUMP_H
+#define SW_DAEMON_LAUNCHER_ONDUMP_H
 
 #include "config/settings.h"
 #include "store/dumps.h"

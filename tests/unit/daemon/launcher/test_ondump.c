@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "worker/ondump.h"
+#include "launcher/ondump.h"
 #include "cleanup.h"
 #include "text.h"
 #define TEST_OWN_MAIN

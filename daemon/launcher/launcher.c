@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* The launcher: what it runs comes from the configuration alone. */
-#include "worker/launcher.h"
+#include "launcher/launcher.h"
 #include "worker/wire.h"
 #include "child.h"
 #include "cleanup.h"
