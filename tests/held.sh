@@ -90,6 +90,7 @@ looked_at libwalk/capture/touch_window.c clock_gettime sw_capture_all_held sw_ca
 looked_at libwalk/copier/serve.c clock_gettime
 looked_at libwalk/waits/range.c sw_arch_syscall_register
 looked_at libwalk/unwind/copied.c
+looked_at libwalk/base/memory_blocks.c
 looked_at libwalk/base/priority.c sched_getparam sched_getscheduler sched_setscheduler
 looked_at libwalk/capture/reader.c clock_gettime sw_capture_space_fill sw_priority_raise \
 	sw_expendable_has_died sw_expendable_run sw_iterate_read_returns
@@ -113,6 +114,15 @@ looked_at libwalk/runtimes/hotspot/locks_window.c
 looked_at libwalk/runtimes/hotspot/virtual/window.c sw_hotspot_collector_read sw_hotspot_heap_is sw_hotspot_virtual_count sw_copied_blocks_begin sw_copied_blocks_memory
 looked_at libwalk/runtimes/hotspot/virtual/containers.c sw_hotspot_class_of sw_hotspot_pointer_current
 looked_at libwalk/runtimes/hotspot/structures/objects.c
+looked_at libwalk/runtimes/clr/locks_window.c sw_clr_tasks_copy clock_gettime
+looked_at libwalk/runtimes/clr/objects/tasks_window.c sw_clr_class_cache_reset sw_clr_field_find sw_clr_graph_close sw_copied_blocks_begin sw_copied_blocks_has_space sw_copied_blocks_memory \
+	sw_clr_graph_reset sw_clr_graph_roots sw_clr_machine_find sw_clr_awaits_copy sw_clr_waited_copy
+looked_at libwalk/runtimes/clr/objects/awaits_window.c clock_gettime sw_clr_tasks_go_on sw_clr_tasks_stacks sw_clr_box_pending sw_clr_chain_next sw_clr_class_get sw_memory_by_blocks \
+	sw_clr_class_of sw_clr_graph_stacks sw_clr_machine_find sw_clr_may_be_object sw_clr_table_module sw_snapshot_map sw_clr_pal_mutex sw_clr_pal_thread strcmp
+looked_at libwalk/runtimes/clr/objects/pal.c
+looked_at libwalk/runtimes/clr/objects/graph.c sw_clr_class_of sw_snapshot_map strncmp
+looked_at libwalk/runtimes/clr/objects/chain.c sw_clr_argument sw_clr_box_table sw_clr_pooled_source sw_clr_class_of sw_clr_field_find
+looked_at libwalk/runtimes/clr/objects/classes.c
 looked_at libwalk/runtimes/go/window.c sw_go_g_parse sw_go_list_copy sw_go_m_parse sw_go_thread_check
 looked_at libwalk/runtimes/go/list.c sw_go_g_parse
 looked_at libwalk/runtimes/go/stacks.c

@@ -21,7 +21,7 @@ import re
 import subprocess
 import sys
 
-MOST = 14194
+MOST = 15210
 ROOTS = ("sw_capture_take", "sw_light_read")
 HOOKS = re.compile(r"^\t?.*?\.(?:probe|before|stacks|in_window|recipe|prepare|files|capture) = (\w+)", re.M)
 OPENED = re.compile(r"^\t?.*?\.(?:open|close|renew|attach|detach) = (\w+)", re.M)

@@ -32,31 +32,27 @@ static bool is_needed(const struct sw_capture_space *space)
 }
 
 /* In the reader. The snapshot is the one that was there when the reader was forked: maps, modules, what before() found. */
-static void readers_run(void *arg, struct sw_memory memory, struct sw_copier_channel *channel)
+static void readers_run(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	struct sw_capture_space *space = arg;
 	struct sw_snapshot *snap = space->snap;
-	for (size_t i = 0; i < channel->n_threads; i++) {
-		const struct sw_copier_thread *from = &channel->threads[i];
+	for (size_t i = 0; i < told->n_threads; i++) {
+		const struct sw_copier_thread *from = &told->threads[i];
 		struct sw_thread *t = &snap->threads[i];
 		t->tid = from->tid;
 		t->captured = from->captured;
 		t->fs_base = from->fs_base;
 		t->gs_base = from->gs_base;
-		t->stack_end_avma = from->stack_end_avma;
 		t->regs = from->regs;
 		t->syscall = from->syscall;
 	}
-	snap->n_threads = channel->n_threads;
-	snap->priv->hooks_whole = channel->whole;
-	snap->priv->hooks_cut = snap->priv->try_later = false;
+	snap->n_threads = told->n_threads;
+	snap->priv->hooks_whole = told->whole;
 	for (size_t i = 0; i < space->n_hooks; i++) {
 		const struct sw_hook *hook = &space->hooks[i];
 		if (hook->touch != NULL && *hook->found != NULL)
 			hook->touch(snap, *hook->found, memory);
 	}
-	channel->cut = snap->priv->hooks_cut;
-	channel->later = snap->priv->try_later;
 }
 
 /* Copies what the window will write to, as the reader shares it since the fork. Refused: the window does it. */
@@ -132,9 +128,7 @@ void sw_capture_touch_begin(struct sw_capture_space *space)
 	space->copier.channel->cpu = sched_getcpu(); /* -1: any */
 	pool_own(space, SMALL * SW_COPIER_PAGE_BYTES);
 	rehearse(space);
-	pool_own(space, (space->copier.n_foreseen + MISSES +
-			 SW_COPIER_THREAD_PAGES * space->snap->n_threads) *
-				SW_COPIER_PAGE_BYTES);
+	pool_own(space, (space->copier.n_foreseen + MISSES) * SW_COPIER_PAGE_BYTES);
 	/* Without notes and again, which are not used where there is a runtime: capture/same.h. */
 	own(space, offsetof(struct sw_capture_space, notes));
 	own(space->remote, sizeof(*space) - offsetof(struct sw_capture_space, remote));
@@ -264,9 +258,7 @@ void sw_capture_touch_end(struct sw_capture_space *space)
 		return;
 	await(space, FINISH_MS);
 	bool died = space->copier.lost;
-	space->snap->priv->hooks_cut =
-		space->touched == SW_COPIER_LIMIT || space->copier.channel->cut != 0;
-	space->snap->priv->try_later = space->copier.channel->later != 0;
+	space->snap->priv->hooks_cut = space->touched == SW_COPIER_LIMIT;
 	space->copier.missed |= space->copier.lost || space->copier.pending;
 	sw_copier_end(&space->copier);
 	ranges_trim(space);

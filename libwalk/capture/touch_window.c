@@ -55,14 +55,12 @@ static bool threads_tell(struct sw_capture_space *space)
 		const struct sw_thread *t = &space->snap->threads[i];
 		bool captured =
 			stop->tracees[i].has_regs && (space->chosen == NULL || space->chosen[i]);
-		c->channel->threads[i] =
-			(struct sw_copier_thread){.tid = t->tid,
-						  .captured = captured,
-						  .syscall = t->syscall,
-						  .fs_base = t->fs_base,
-						  .gs_base = t->gs_base,
-						  .stack_end_avma = t->stack_end_avma,
-						  .regs = t->regs};
+		c->channel->threads[i] = (struct sw_copier_thread){.tid = t->tid,
+								   .captured = captured,
+								   .syscall = t->syscall,
+								   .fs_base = t->fs_base,
+								   .gs_base = t->gs_base,
+								   .regs = t->regs};
 		any |= captured;
 	}
 	c->channel->n_threads = (uint32_t) n;

@@ -22,8 +22,6 @@
 enum {
 	SW_COPIER_PAGE_BYTES = 4096,
 	SW_COPIER_GRANULE_BYTES = SW_COPIER_PAGE_BYTES / 64,
-	SW_COPIER_THREAD_PAGES =
-		3, /* that a window often reads for each thread, besides those that are foreseen */
 	SW_COPIER_RANGES_MAX = 32768, /* of one turn */
 	SW_COPIER_PAGES_MAX = 32768,  /* of one run, in all ranges together */
 	/* A run has as many turns as pages: a rehearsal may miss these one by one. In the stop, time is the limit. */
@@ -45,7 +43,6 @@ struct sw_copier_thread {
 	bool captured;   /* the registers are known */
 	int64_t syscall; /* as sw_thread.syscall */
 	uint64_t fs_base, gs_base;
-	uint64_t stack_end_avma; /* as sw_thread.stack_end_avma */
 	struct sw_regs regs;
 };
 
@@ -66,9 +63,6 @@ struct sw_copier_channel {
 	int32_t cpu;        /* the copier's: the CPU that the reader is to run on; -1: any */
 	uint32_t rehearses; /* the copier's: the reader lists what this run reads */
 	uint32_t whole;     /* the copier's: no thread of the process seems to run meanwhile */
-	/* The reader's, of the last run: a runtime's reader has left something out, by a limit of its own; and it could
-	 * not read what it is for, but may in a moment. */
-	uint32_t cut, later;
 	struct sw_copier_range ranges[SW_COPIER_RANGES_MAX];
 	/* The reader's, of the run: a bit for each SW_COPIER_GRANULE_BYTES of the pool of which something was read. */
 	uint64_t read[SW_COPIER_PAGES_MAX];

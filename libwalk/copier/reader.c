@@ -186,17 +186,6 @@ static void cpu_follow(const struct sw_copier_channel *channel, int *cpu)
 	*cpu = wanted;
 }
 
-/* The part of the pool that the window will probably use: many pages at once cost less than one by one. Refused: they
- * come one by one. */
-static void pool_map(struct sw_copier_channel *c)
-{
-	enum { POPULATE_READ = 22 }; /* MADV_POPULATE_READ, Linux 5.14; not in older headers */
-	size_t n = c->n_foreseen + SW_COPIER_THREAD_PAGES * (size_t) c->n_threads;
-	(void) madvise(c->pool,
-		       (n < SW_COPIER_PAGES_MAX ? n : SW_COPIER_PAGES_MAX) * SW_COPIER_PAGE_BYTES,
-		       POPULATE_READ);
-}
-
 _Noreturn static void reader_main(struct reader *r)
 {
 	owner_be(r);
@@ -216,10 +205,8 @@ _Noreturn static void reader_main(struct reader *r)
 		cpu_follow(r->channel, &cpu);
 		sw_copier_pages_begin(pages);
 		r->job->run(r->job->arg, memory, r->channel);
-		if (r->channel->rehearses) {
+		if (r->channel->rehearses)
 			sw_copier_pages_list(pages);
-			pool_map(r->channel);
-		}
 		last = SW_COPIER_DONE;
 		turn_end(r->channel, last);
 	}

@@ -11,7 +11,7 @@
  */
 struct sw_copier_job {
 	/* In the reader, once in each run. May allocate. */
-	void (*run)(void *arg, struct sw_memory memory, struct sw_copier_channel *channel);
+	void (*run)(void *arg, struct sw_memory memory, const struct sw_copier_channel *told);
 	void *arg;
 	bool is_32bit;
 };

@@ -139,7 +139,6 @@ void sw_copier_begin(struct sw_copier *c, const struct sw_copier_source *source,
 	memset(c->channel->read, 0,
 	       (c->used / SW_COPIER_PAGE_BYTES + 1) * sizeof(c->channel->read[0]));
 	c->used = c->n_turns = 0;
-	c->channel->cut = c->channel->later = 0;
 	c->waited_ns = 0;
 	c->limited = false;
 	static_assert((int) SW_COPIER_PAGES_MAX <= (int) SW_COPIER_RANGES_MAX, "a range for each");

@@ -33,8 +33,8 @@ static const uint8_t *block_get(struct sw_copied_blocks *b, uint64_t avma)
 	if (b->slots[i].avma == avma)
 		return b->slots[i].data;
 	const uint8_t *data = NULL;
-	if (b->n >= b->max || (b->until_late && sw_capture_is_late(b->capture)) ||
-	    !sw_capture_copy(b->capture, avma, b->block_bytes, &data))
+	if (!sw_copied_blocks_has_space(b) || (b->until_late && sw_capture_is_late(b->capture)) ||
+	    (!sw_capture_copy(b->capture, avma, b->block_bytes, &data) && !b->once))
 		return NULL;
 	b->n++;
 	b->slots[i] = (struct sw_copied_block){avma, data};
@@ -69,6 +69,11 @@ void sw_copied_blocks_begin(struct sw_copied_blocks *b, struct sw_capture *captu
 		memset(b->slots, 0, b->n_slots * sizeof(*b->slots));
 	b->n = 0;
 	b->capture = capture;
+}
+
+bool sw_copied_blocks_has_space(const struct sw_copied_blocks *b)
+{
+	return b->n < b->max;
 }
 
 struct sw_memory sw_copied_blocks_memory(struct sw_copied_blocks *b)

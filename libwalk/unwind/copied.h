@@ -11,7 +11,7 @@ struct sw_memory sw_copied_memory(struct sw_capture *capture);
 
 struct sw_copied_block {
 	uint64_t avma;       /* 0: not in use */
-	const uint8_t *data;
+	const uint8_t *data; /* NULL: it cannot be copied */
 };
 
 /* The same by blocks, each copied once: what was made together lies together. */
@@ -22,12 +22,14 @@ struct sw_copied_blocks {
 	size_t n_slots;                /* a power of two, more than max */
 	size_t block_bytes;            /* a power of two */
 	size_t max;                    /* blocks */
+	bool once;       /* one that cannot be copied is not tried again, and counts */
 	bool until_late; /* none is copied once the window's limit is reached */
 	size_t n;
 };
 
 /* In the window, which may be repeated: none is copied yet. */
 void sw_copied_blocks_begin(struct sw_copied_blocks *blocks, struct sw_capture *capture);
+bool sw_copied_blocks_has_space(const struct sw_copied_blocks *blocks);
 struct sw_memory sw_copied_blocks_memory(struct sw_copied_blocks *blocks);
 
 #endif

@@ -120,9 +120,8 @@ struct sw_runtime_ops {
 	 * called). Reads, through memory, what the functions below will read of what changes, for the threads that are
 	 * captured: by calling the readers that they call. All that is read becomes the snapshot's. It is called in a
 	 * process of its own (copier/reader.h), which has no privilege, no files and a copy of what was there after before():
-	 * so it may allocate and parse, and nothing that it changes is seen elsewhere, but for snap->priv->hooks_cut (set
-	 * where a limit of its own left something out) and try_later (set where it could not read what it is for, but may
-	 * in a moment). It is called once while the process runs, for no thread has registers then, and in each window.
+	 * so it may allocate and parse, and nothing that it changes is seen elsewhere. It is called once while the
+	 * process runs, for no thread has registers then, and in each window.
 	 */
 	void (*touch)(const struct sw_snapshot *snap, void *found, struct sw_memory memory);
 

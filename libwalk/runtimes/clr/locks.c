@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * For what .NET's threads wait, and who has it, by what the reader read in one instant. A thread that
+ * For what .NET's threads wait, and who has it, by what locks_window.c copied in one instant. A thread that
  * begins to wait says so for debuggers, on its stack:
  *
  *	9, 10	Thread -> ThreadLocalData {... Thread at 24, ThreadBlockingInfo * at 40}
@@ -33,7 +33,6 @@
 #include "runtimes/clr/threads.h"
 #include "runtimes/clr/code/types.h"
 #include "arch/arch.h"
-#include "unwind/parts.h"
 #include "cleanup.h"
 
 #include <stdlib.h>
@@ -49,37 +48,10 @@ enum {
 	KIND_9 = 8,
 	CLASS_9 = 24,
 	LOCKED = 1, /* AwareLock::LockState, Lock.State */
-	/* class AwareLock, with which a SyncBlock begins */
-	MONITOR_STATE = 0,  /* u32 */
-	MONITOR_HOLDER = 8, /* see holder_is_id */
-	MONITOR_OSID = 16,
-	MONITOR_INDEX = 28, /* u32 */
-	INDEX_MASK = (1 << 26) - 1,
-	/* class SyncTableEntry */
-	ENTRY_OBJECT = 8,
-	ENTRY_BYTES = 16,
-	HEADER_BYTES = 8, /* before an object */
-	/* System.Threading.Lock */
-	LOCK_OWNER = 16, /* u32 */
-	LOCK_STATE = 20, /* u32 */
-	/* struct ThreadLocalData */
-	LOCAL_THREAD = 24,
-	LOCAL_FIRST = 40,
-	/* class DeadlockAwareLock, a part of the ListLockEntry of a class that is being initialised */
-	CLASS_HOLDER = 0,
-	CLASS_TABLE = 16, /* MethodTable: of the entry */
 	HEADER_HAS_INDEX = 0x08000000,
 	HEADER_HAS_HASH = 0x04000000,
-	TABLE_MASK = 7,   /* bits of an object's first word that are the collector's */
-	FIRST_MAX = 1200, /* offset in Thread */
+	TABLE_MASK = 7, /* bits of an object's first word that are the collector's */
 	STATE_GONE = SW_CLR_STATE_DEAD | SW_CLR_STATE_DETACHED | SW_CLR_STATE_UNSTARTED,
-};
-
-/* kinds of what a thread says that it waits for */
-enum blocking {
-	BLOCKING_MONITOR = 0,
-	BLOCKING_WAIT = 1,
-	BLOCKING_LOCK = 2,
 };
 
 static const char lock_class[] = "System.Threading.Lock";
@@ -91,7 +63,8 @@ struct lock_thread {
 };
 
 struct sw_clr_locks {
-	struct sw_memory memory; /* what was copied, no more */
+	struct sw_snapshot_memory source; /* of memory */
+	struct sw_memory memory;          /* what was copied, no more */
 	struct sw_clr_locks_at at;
 	size_t runtime;              /* its index */
 	struct lock_thread *threads; /* the arena's */
@@ -130,7 +103,8 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 		at.holder_is_id = major == 10;
 		at.usable = (sw_clr_field(c, "Thread", "ThreadLocalDataPtr", &at.first) ||
 			     major == 9) &&
-			    at.first < FIRST_MAX && sw_clr_field(c, "Thread", "Id", &at.id) &&
+			    at.first < SW_CLR_FIRST_MAX &&
+			    sw_clr_field(c, "Thread", "Id", &at.id) &&
 			    at.id <= SW_CLR_THREAD_BYTES - 4 &&
 			    sw_clr_global(c, "GCThread", &at.suspender_avma);
 	}
@@ -139,34 +113,42 @@ struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *r)
 
 /* ---- the threads ----------------------------------------------------------------------------- */
 
-static bool thread_read(const struct sw_clr_locks *l, struct sw_memory m, uint64_t avma,
-			struct lock_thread *ret)
+/* Whether what was copied is of one instant: by the mark at its end, but for core files, which are. */
+static bool is_of_one_instant(const struct sw_snapshot *snap, uint64_t mark)
+{
+	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE)
+		return true;
+	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++)
+		if (snap->ranges[i].start_avma == mark &&
+		    snap->ranges[i].bytes == SW_CLR_LOCKS_MARK)
+			return true;
+	return false;
+}
+
+static bool thread_read(const struct sw_clr_locks *l, uint64_t avma, struct lock_thread *ret)
 {
 	uint32_t state;
 	*ret = (struct lock_thread){.avma = avma};
-	return sw_clr_u32(m, avma, l->at.state, &state) && !(state & (uint32_t) STATE_GONE) &&
-	       sw_clr_u32(m, avma, l->at.osid, &ret->osid) && ret->osid != 0 &&
-	       sw_clr_u32(m, avma, l->at.id, &ret->id);
+	return sw_clr_u32(l->memory, avma, l->at.state, &state) &&
+	       !(state & (uint32_t) STATE_GONE) &&
+	       sw_clr_u32(l->memory, avma, l->at.osid, &ret->osid) && ret->osid != 0 &&
+	       sw_clr_u32(l->memory, avma, l->at.id, &ret->id);
 }
 
 /* All of them: who is not there cannot be told from others. */
 static bool threads_read(struct sw_clr *clr, struct sw_clr_locks *l)
 {
-	struct sw_memory m = l->memory;
 	uint64_t store, link;
 	size_t n = 0;
 	l->threads = sw_arena_calloc(&clr->arena, SW_CLR_LOCK_THREADS_MAX, sizeof(*l->threads));
-	if (l->threads == NULL || !sw_memory_u64(m, l->at.store_avma, &store) ||
-	    !sw_clr_u64(m, store, l->at.store_first, &link))
+	if (l->threads == NULL || !sw_memory_u64(l->memory, l->at.store_avma, &store) ||
+	    !sw_clr_u64(l->memory, store, l->at.store_first, &link))
 		return false;
 	for (; link > l->at.next && n < SW_CLR_LOCK_THREADS_MAX; n++) {
-		l->n += thread_read(l, m, link - l->at.next, &l->threads[l->n]);
-		if (!sw_clr_u64(m, link, 0, &link))
+		l->n += thread_read(l, link - l->at.next, &l->threads[l->n]);
+		if (!sw_clr_u64(l->memory, link, 0, &link))
 			return false;
 	}
-	if (link > l->at.next && n == SW_CLR_LOCK_THREADS_MAX)
-		sw_snapshot_note_limit(clr->snap, "clr: it has more than 2048 threads: what they "
-						  "wait for is not told");
 	return link == 0;
 }
 
@@ -185,8 +167,9 @@ struct sw_clr_locks *sw_clr_locks_get(struct sw_clr *clr)
 		return NULL;
 	l->runtime = i;
 	l->at = sw_clr_locks_at(&clr->runtimes[i]);
-	l->memory = clr->copied;
-	if (!sw_clr_is_of_one_instant(clr) || !threads_read(clr, l))
+	l->source = (struct sw_snapshot_memory){.snap = clr->snap, .no_live = true};
+	l->memory = sw_snapshot_memory(&l->source);
+	if (!is_of_one_instant(clr->snap, l->at.store_avma) || !threads_read(clr, l))
 		return NULL;
 	/* The suspender may be unknown in .NET 8, which has no Lock whose object could move. */
 	l->objects_move =
@@ -252,8 +235,7 @@ bool sw_clr_locks_move(const struct sw_clr_locks *locks)
 
 /* ---- what one waits for ---------------------------------------------------------------------- */
 
-/* The name of a class by its MethodTable, or by an object's first word; false when there is none. Descriptions of classes do
- * not move. */
+/* The name of a class by its MethodTable; false when there is none. Descriptions of classes do not move. */
 static bool class_name_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t table,
 			    char *ret, size_t bytes)
 {
@@ -262,11 +244,21 @@ static bool class_name_read(struct sw_clr *clr, const struct sw_clr_locks *l, ui
 	*ret = '\0';
 	if (names == NULL || !names->at[l->runtime].usable)
 		return false;
-	sw_clr_type_name(names, &names->at[l->runtime], table & ~(uint64_t) TABLE_MASK, &text);
+	sw_clr_type_name(names, &names->at[l->runtime], table, &text);
 	if (text.failed || text.size == 0)
 		return false;
 	(void) snprintf(ret, bytes, "%s", text.data); /* cut to fit */
 	return true;
+}
+
+/* The class of an object; false when there is none. */
+static bool class_read(struct sw_clr *clr, const struct sw_clr_locks *l, uint64_t object, char *ret,
+		       size_t bytes)
+{
+	uint64_t table;
+	*ret = '\0';
+	return sw_memory_u64(l->memory, object, &table) &&
+	       class_name_read(clr, l, table & ~(uint64_t) TABLE_MASK, ret, bytes);
 }
 
 /* The Thread that has it, or its number. */
@@ -274,49 +266,10 @@ static bool holder_read(const struct sw_clr_locks *l, uint64_t lock, uint64_t *r
 {
 	uint32_t id;
 	if (!l->at.holder_is_id)
-		return sw_clr_u64(l->memory, lock, MONITOR_HOLDER, ret);
-	if (!sw_clr_u32(l->memory, lock, MONITOR_HOLDER, &id))
+		return sw_clr_u64(l->memory, lock, SW_CLR_MONITOR_HOLDER, ret);
+	if (!sw_clr_u32(l->memory, lock, SW_CLR_MONITOR_HOLDER, &id))
 		return false;
 	*ret = id;
-	return true;
-}
-
-/* An AwareLock, and the object that it belongs to. */
-struct monitor {
-	uint64_t holder, osid;
-	uint64_t object; /* 0: not known; its class is at its first word */
-	uint64_t table;  /* that word */
-	uint32_t state;
-};
-
-/* The object by the table, if its header has the same number. */
-static void monitor_object_read(const struct sw_clr_locks *l, uint32_t index, uint64_t object,
-				struct monitor *ret)
-{
-	uint32_t header;
-	if (!l->objects_move && object % 8 == 0 && object > HEADER_BYTES &&
-	    sw_clr_u32(l->memory, object - 4, 0, &header) &&
-	    (header & (HEADER_HAS_INDEX | HEADER_HAS_HASH)) == HEADER_HAS_INDEX &&
-	    (header & INDEX_MASK) == index) {
-		ret->object = object;
-		(void) sw_memory_u64(l->memory, object, &ret->table); /* or 0 */
-	}
-}
-
-static bool monitor_read(const struct sw_clr_locks *l, uint64_t lock, struct monitor *ret)
-{
-	struct sw_memory m = l->memory;
-	uint64_t table, block, object;
-	uint32_t index;
-	*ret = (struct monitor){.object = 0};
-	if (lock % 8 != 0 || !sw_clr_u32(m, lock, MONITOR_INDEX, &index) ||
-	    (index &= INDEX_MASK) == 0 || !sw_memory_u64(m, l->at.sync_table_avma, &table) ||
-	    !sw_clr_u64(m, table, index * (uint64_t) ENTRY_BYTES, &block) || block != lock ||
-	    !sw_clr_u64(m, table, index * (uint64_t) ENTRY_BYTES + ENTRY_OBJECT, &object) ||
-	    !sw_clr_u32(m, lock, MONITOR_STATE, &ret->state) ||
-	    !holder_read(l, lock, &ret->holder) || !sw_clr_u64(m, lock, MONITOR_OSID, &ret->osid))
-		return false;
-	monitor_object_read(l, index, object, ret);
 	return true;
 }
 
@@ -324,51 +277,50 @@ static bool monitor_tell(struct sw_clr *clr, const struct sw_clr_locks *l,
 			 const struct lock_thread *self, uint64_t lock, bool enters,
 			 struct sw_runtime_wait *ret)
 {
-	struct monitor monitor;
-	if (!monitor_read(l, lock, &monitor))
+	struct sw_memory m = l->memory;
+	uint64_t table, block, object, holder, osid;
+	uint32_t state, index, header;
+	if (lock % 8 != 0 || !sw_clr_u32(m, lock, SW_CLR_MONITOR_INDEX, &index) ||
+	    (index &= SW_CLR_INDEX_MASK) == 0 || !sw_memory_u64(m, l->at.sync_table_avma, &table) ||
+	    !sw_clr_u64(m, table, index * (uint64_t) SW_CLR_ENTRY_BYTES, &block) || block != lock ||
+	    !sw_clr_u64(m, table, index * (uint64_t) SW_CLR_ENTRY_BYTES + SW_CLR_ENTRY_OBJECT,
+			&object) ||
+	    !sw_clr_u32(m, lock, SW_CLR_MONITOR_STATE, &state) || !holder_read(l, lock, &holder) ||
+	    !sw_clr_u64(m, lock, SW_CLR_MONITOR_OSID, &osid))
 		return false;
-	*ret = (struct sw_runtime_wait){.kind = enters ? "dotnet_monitor" : "dotnet_wait",
-					.address_avma = monitor.object};
-	if (monitor.table != 0)
-		(void) class_name_read(clr, l, monitor.table, ret->target,
-				       sizeof(ret->target)); /* or "" */
+	*ret = (struct sw_runtime_wait){.kind = enters ? "dotnet_monitor" : "dotnet_wait"};
+	if (!l->objects_move && object % 8 == 0 && object > SW_CLR_HEADER_BYTES &&
+	    sw_clr_u32(m, object - 4, 0, &header) &&
+	    (header & (HEADER_HAS_INDEX | HEADER_HAS_HASH)) == HEADER_HAS_INDEX &&
+	    (header & SW_CLR_INDEX_MASK) == index) {
+		ret->address_avma = object;
+		(void) class_read(clr, l, object, ret->target, sizeof(ret->target)); /* or "" */
+	}
 	const struct lock_thread *owner =
-		enters && (monitor.state & LOCKED) ? thread_by_osid(l, monitor.osid) : NULL;
+		enters && (state & LOCKED) ? thread_by_osid(l, osid) : NULL;
 	if (owner != NULL && owner != self &&
-	    monitor.holder == (l->at.holder_is_id ? owner->id : owner->avma))
+	    holder == (l->at.holder_is_id ? owner->id : owner->avma))
 		ret->owner_tid = tid_of(clr->snap, owner);
 	return true;
-}
-
-/* A System.Threading.Lock, if the object is one: its class is at its first word. */
-struct lock {
-	uint64_t object, table;
-	uint32_t osid, state;
-};
-
-static bool lock_read(const struct sw_clr_locks *l, struct sw_memory stack, uint64_t slot,
-		      struct lock *ret)
-{
-	return sw_memory_u64(stack, slot, &ret->object) && ret->object % 8 == 0 &&
-	       sw_memory_u64(l->memory, ret->object, &ret->table) &&
-	       sw_clr_u32(l->memory, ret->object, LOCK_OWNER, &ret->osid) &&
-	       sw_clr_u32(l->memory, ret->object, LOCK_STATE, &ret->state);
 }
 
 static bool lock_tell(struct sw_clr *clr, const struct sw_clr_locks *l,
 		      const struct lock_thread *self, struct sw_memory stack, uint64_t slot,
 		      struct sw_runtime_wait *ret)
 {
-	struct lock lock;
+	uint64_t object;
+	uint32_t osid, state;
 	*ret = (struct sw_runtime_wait){.kind = "dotnet_lock"};
 	if (l->objects_move)
 		return true;
-	if (!lock_read(l, stack, slot, &lock) ||
-	    !class_name_read(clr, l, lock.table, ret->target, sizeof(ret->target)) ||
-	    strcmp(ret->target, lock_class) != 0)
+	if (!sw_memory_u64(stack, slot, &object) || object % 8 != 0 ||
+	    !class_read(clr, l, object, ret->target, sizeof(ret->target)) ||
+	    strcmp(ret->target, lock_class) != 0 ||
+	    !sw_clr_u32(l->memory, object, SW_CLR_LOCK_OWNER, &osid) ||
+	    !sw_clr_u32(l->memory, object, SW_CLR_LOCK_STATE, &state))
 		return false;
-	ret->address_avma = lock.object;
-	const struct lock_thread *owner = lock.state & LOCKED ? thread_by_osid(l, lock.osid) : NULL;
+	ret->address_avma = object;
+	const struct lock_thread *owner = state & LOCKED ? thread_by_osid(l, osid) : NULL;
 	if (owner != NULL && owner != self)
 		ret->owner_tid = tid_of(clr->snap, owner);
 	return true;
@@ -382,22 +334,14 @@ static const struct lock_thread *thread_by_avma(const struct sw_clr_locks *l, ui
 	return NULL;
 }
 
-/* The Thread that initialises the class for which a thread waits, and that class. False: it waits for none. */
-static bool class_read(const struct sw_clr_locks *l, const struct lock_thread *self,
-		       uint64_t *ret_holder, uint64_t *ret_table)
-{
-	uint64_t lock;
-	return sw_clr_u64(l->memory, self->avma, l->at.class_lock, &lock) && lock != 0 &&
-	       lock % 8 == 0 && sw_clr_u64(l->memory, lock, CLASS_HOLDER, ret_holder) &&
-	       sw_clr_u64(l->memory, lock, CLASS_TABLE, ret_table);
-}
-
 /* False: it does not wait for a class, or nobody initialises it any more. */
 static bool class_tell(struct sw_clr *clr, const struct sw_clr_locks *l,
 		       const struct lock_thread *self, struct sw_runtime_wait *ret)
 {
-	uint64_t holder, table;
-	if (!class_read(l, self, &holder, &table))
+	uint64_t lock, holder, table;
+	if (!sw_clr_u64(l->memory, self->avma, l->at.class_lock, &lock) || lock == 0 ||
+	    lock % 8 != 0 || !sw_clr_u64(l->memory, lock, SW_CLR_CLASS_HOLDER, &holder) ||
+	    !sw_clr_u64(l->memory, lock, SW_CLR_CLASS_TABLE, &table))
 		return false;
 	const struct lock_thread *owner = thread_by_avma(l, holder);
 	struct sw_runtime_wait wait = {.kind = "dotnet_class"};
@@ -418,18 +362,10 @@ static uint64_t blocking_find(const struct sw_clr_locks *l, const struct lock_th
 	if (l->at.direct)
 		return first;
 	local = first;
-	return sw_clr_u64(l->memory, local, LOCAL_THREAD, &thread) && thread == self->avma &&
-			       sw_clr_u64(l->memory, local, LOCAL_FIRST, &first)
+	return sw_clr_u64(l->memory, local, SW_CLR_LOCAL_THREAD, &thread) && thread == self->avma &&
+			       sw_clr_u64(l->memory, local, SW_CLR_LOCAL_FIRST, &first)
 		       ? first
 		       : 0;
-}
-
-/* A thread says there an enum blocking, and the lock. */
-static bool blocking_read(const struct sw_clr_locks *l, struct sw_memory stack, uint64_t avma,
-			  uint32_t *ret_kind, uint64_t *ret_lock)
-{
-	return avma % 8 == 0 && sw_clr_u32(stack, avma, l->at.kind, ret_kind) &&
-	       sw_memory_u64(stack, avma, ret_lock);
 }
 
 bool sw_clr_wait_read(struct sw_clr *clr, const struct sw_thread *thread,
@@ -447,39 +383,12 @@ bool sw_clr_wait_read(struct sw_clr *clr, const struct sw_thread *thread,
 	struct sw_snapshot_memory source = {.snap = clr->snap, .thread = thread, .no_live = true};
 	struct sw_memory stack = sw_snapshot_memory(&source);
 	/* On its own stack, in a function that has called others. */
-	if (avma <= thread->regs.sp_avma || avma >= thread->stack_end_avma ||
-	    !blocking_read(l, stack, avma, &kind, &lock))
+	if (avma % 8 != 0 || avma <= thread->regs.sp_avma || avma >= thread->stack_end_avma ||
+	    !sw_clr_u32(stack, avma, l->at.kind, &kind) || !sw_memory_u64(stack, avma, &lock))
 		return false;
-	if (kind == BLOCKING_LOCK)
+	if (kind == SW_CLR_BLOCKING_LOCK)
 		return !l->at.direct && lock % 8 == 0 && lock > thread->regs.sp_avma &&
 		       lock < thread->stack_end_avma && lock_tell(clr, l, self, stack, lock, ret);
-	return kind <= BLOCKING_WAIT &&
-	       monitor_tell(clr, l, self, lock, kind == BLOCKING_MONITOR, ret);
-}
-
-/* ---- in the reader --------------------------------------------------------------------------- */
-
-/* The stack is not looked for: the walk believes only what lies on the thread's own. */
-static void thread_touch(void *arg, size_t i)
-{
-	const struct sw_clr_locks *l = arg;
-	const struct lock_thread *self = &l->threads[i];
-	struct monitor monitor;
-	struct lock lock;
-	uint64_t holder, table, at;
-	uint32_t kind;
-	(void) class_read(l, self, &holder, &table); /* wanted for its reads, as below */
-	if (!blocking_read(l, l->memory, blocking_find(l, self), &kind, &at))
-		return;
-	if (kind == BLOCKING_LOCK && !l->objects_move)
-		(void) lock_read(l, l->memory, at, &lock);
-	else if (kind <= BLOCKING_WAIT)
-		(void) monitor_read(l, at, &monitor);
-}
-
-void sw_clr_locks_touch(struct sw_clr *clr)
-{
-	struct sw_clr_locks *l = sw_clr_locks_get(clr);
-	if (l != NULL)
-		sw_parts_do(clr->copied, l->n, thread_touch, l);
+	return kind <= SW_CLR_BLOCKING_WAIT &&
+	       monitor_tell(clr, l, self, lock, kind == SW_CLR_BLOCKING_MONITOR, ret);
 }

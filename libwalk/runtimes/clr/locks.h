@@ -3,26 +3,8 @@
 #define SW_CLR_LOCKS_H
 
 #include "runtimes/clr/code/clr.h"
+#include "runtimes/clr/locks_window.h"
 #include "unwind/runtime.h"
-
-enum { SW_CLR_LOCK_THREADS_MAX = 2048 /* Thread objects; with more, no locks are told */ };
-
-/* Where threads say what they wait for. */
-struct sw_clr_locks_at {
-	bool usable;
-	bool direct;         /* Thread has the address, not its ThreadLocalData */
-	bool holder_is_id;   /* an AwareLock has the number of a Thread, u32, not its address */
-	uint32_t first;      /* in Thread: that address, or that of ThreadLocalData */
-	uint32_t kind;       /* in what is there; the lock is at 0 */
-	uint32_t class_lock; /* in Thread: the DeadlockAwareLock that it waits for, while it does */
-	uint32_t next, osid, id;  /* in Thread */
-	uint32_t state;           /* the same */
-	uint32_t store_first;     /* in the thread store */
-	uint64_t store_avma;      /* of the variable */
-	uint64_t sync_table_avma; /* the same */
-	uint64_t
-		suspender_avma; /* the same: the thread that has stopped the others; 0: not known */
-};
 
 /* Where the threads of a runtime say what they wait for; .usable is false where that is not known. */
 struct sw_clr_locks_at sw_clr_locks_at(const struct sw_clr_runtime *runtime);
@@ -45,9 +27,6 @@ enum sw_clr_number {
 /* The thread of the snapshot with that number; 0: there is none, or more of them. */
 pid_t sw_clr_locks_tid(const struct sw_clr *clr, const struct sw_clr_locks *locks,
 		       enum sw_clr_number by, uint64_t number);
-
-/* In the reader: reads what the functions here will read. */
-void sw_clr_locks_touch(struct sw_clr *clr);
 
 /* As sw_runtime_ops.wait: the monitor or System.Threading.Lock that the thread waits for. */
 bool sw_clr_wait_read(struct sw_clr *clr, const struct sw_thread *thread,

@@ -9,26 +9,8 @@
  * PortableThreadPool.ThreadCounts.cs.
  */
 #include "runtimes/clr/pool.h"
-#include "runtimes/clr/metadata/remote.h"
 
 enum { NS_PER_MS = 1000000, THREADS_SHIFT = 16 };
-
-void sw_clr_pool_read(struct sw_memory memory, const struct sw_clr_classes *at, int64_t now_ns,
-		      struct sw_clr_pool_seen *ret)
-{
-	uint64_t suspender, pool, table, separated;
-	*ret = (struct sw_clr_pool_seen){.now_ns = 0};
-	if (at->pool_slot == 0 || !sw_memory_u64(memory, at->suspender_avma, &suspender) ||
-	    suspender != 0 || !sw_memory_u64(memory, at->pool_slot, &pool) ||
-	    !sw_clr_u64(memory, pool, 0, &table) || table != at->pool_table ||
-	    !sw_clr_read(memory, pool, at->pool_most, &ret->most, sizeof(ret->most)) ||
-	    __builtin_add_overflow(pool, at->pool_separated, &separated) ||
-	    !sw_clr_u64(memory, separated, SW_CLR_POOL_COUNTS, &ret->counts) ||
-	    !sw_clr_read(memory, separated, SW_CLR_POOL_TAKEN, &ret->taken, sizeof(ret->taken)) ||
-	    !sw_clr_read(memory, separated, SW_CLR_POOL_WANTED, &ret->wanted, sizeof(ret->wanted)))
-		return;
-	ret->now_ns = now_ns;
-}
 
 void sw_clr_pool_tell(const struct sw_clr_pool_seen *seen, struct sw_thread_pool *ret)
 {

@@ -2,8 +2,6 @@
 #ifndef SW_CLR_POOL_H
 #define SW_CLR_POOL_H
 
-#include "runtimes/clr/objects/classes.h"
-
 #include <snapwalk/walk.h>
 
 /* class PortableThreadPool+CacheLineSeparated: what changes often has cache lines of its own. */
@@ -13,17 +11,13 @@ enum {
 	SW_CLR_POOL_WANTED = 256, /* i32: threads that it has asked for */
 };
 
-/* The words of the pool, of one instant. */
+/* The words of the pool that were read in one instant. */
 struct sw_clr_pool_seen {
 	int64_t now_ns; /* when; 0: it was not */
 	uint64_t counts;
 	int32_t taken, wanted;
 	int16_t most;
 };
-
-/* Reads them: now_ns is when. While a collector has stopped the threads, the pool's object moves: it is not read. */
-void sw_clr_pool_read(struct sw_memory memory, const struct sw_clr_classes *at, int64_t now_ns,
-		      struct sw_clr_pool_seen *ret);
 
 /* Tells what these words say; *ret is zeroed. */
 void sw_clr_pool_tell(const struct sw_clr_pool_seen *seen, struct sw_thread_pool *ret);

@@ -8,9 +8,9 @@
  *	               lines: its file and line (r2r_debug, pdb_files, metadata/)
  *	               collectible: code that may be freed right after the stop; dynamic: between copies
  *	unwind         one frame further; hijack where the garbage collector interferes, stub
- *	locks          what threads wait for, and who has it
- *	library_locks  the same of locks that the library makes: objects/awaits_touch reads them
- *	threads        what is copied in the stop; touch: what is read in it; recipe: what is copied at an event
+ *	locks          what threads wait for, and who has it; locks_window: what is copied for that
+ *	library_locks  the same of locks that the library makes: objects/awaits_window copies them
+ *	threads        what is copied in the stop; recipe: at an event
  *	tasks/         async methods that wait, and those that threads run, with who awaits them: by
  *	               objects/
  *	pool           the thread pool: how many have work, since when none was taken
@@ -22,12 +22,11 @@
 #include "runtimes/clr/code/lines.h"
 #include "runtimes/clr/library_locks.h"
 #include "runtimes/clr/locks.h"
+#include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/metadata/pdb_files.h"
-#include "runtimes/clr/pool.h"
 #include "runtimes/clr/recipe.h"
 #include "runtimes/clr/thread_infos.h"
 #include "runtimes/clr/threads.h"
-#include "runtimes/clr/touch.h"
 #include "runtimes/clr/unwind.h"
 
 #include "cleanup.h"
@@ -58,34 +57,22 @@ static void clr_close(void *state)
 	free(clr);
 }
 
-/* The pool is told as it was when the reader had read it. */
-static void pool_note(struct sw_clr *clr)
-{
-	struct sw_clr_pool_seen seen;
-	if (clr->before == NULL || !clr->before->has_our_clock || !clr->before->classes.usable ||
-	    !sw_clr_is_of_one_instant(clr))
-		return;
-	sw_clr_pool_read(clr->copied, &clr->before->classes, clr->snap->priv->touched_ns, &seen);
-	sw_clr_pool_tell(&seen, &clr->pool);
-}
-
 static int clr_open(const struct sw_snapshot *snap, void *found, void **ret_state)
 {
 	/* Runtimes are found anew: a recorded snapshot needs what is read for that, and what was read before the
 	 * stop is not kept. */
-	const struct sw_clr_before *before = found;
+	const struct sw_clr_locks_plan *plan = found;
 	struct sw_clr *clr = calloc(1, sizeof(*clr));
 	if (clr == NULL)
 		return -SW_E_NOMEM;
 	clr->snap = snap;
 	clr->by_copies = snap->priv->by_copies;
-	clr->before = before;
+	clr->window = plan != NULL ? plan->tasks : NULL;
+	if (plan != NULL)
+		sw_clr_pool_tell(&plan->pool, &clr->pool);
 	clr->source.snap = snap;
 	clr->double_mapped = sw_clr_is_double_mapped(snap);
 	clr->memory = sw_snapshot_memory(&clr->source);
-	clr->copied_source = (struct sw_snapshot_memory){.snap = snap, .no_live = true};
-	clr->copied = sw_snapshot_memory(&clr->copied_source);
-	pool_note(clr);
 	int r = sw_clr_runtimes_find(snap, clr->memory, false, clr->runtimes, &clr->n_runtimes);
 	if (r < 0 || clr->n_runtimes == 0)
 		clr_close(clr);
@@ -257,7 +244,7 @@ const struct sw_runtime_ops sw_runtime_clr = {
 	.kinds = SW_CODE_ELF | SW_CODE_PE | SW_CODE_ANON | SW_CODE_JIT,
 	.probe = sw_clr_probe,
 	.before = sw_clr_before,
-	.touch = sw_clr_touch,
+	.in_window = sw_clr_in_window,
 	.recipe = sw_clr_recipe,
 	.unpublished = true,
 	.renew = clr_renew,

@@ -36,43 +36,37 @@ static void threads_each(const struct sw_clr_runtime *r, struct sw_memory m,
 
 struct wanting {
 	struct sw_capture *capture;
-	uint64_t *threads; /* the arena's: space for SW_CLR_THREADS_COPIED */
+	size_t bytes; /* of each */
 	size_t n;
 };
 
 static bool want_thread(void *arg, uint64_t thread_avma)
 {
 	struct wanting *w = arg;
-	if (w->n == SW_CLR_THREADS_COPIED ||
-	    sw_capture_want(w->capture, thread_avma, SW_CLR_THREAD_BYTES) < 0)
-		return false;
-	w->threads[w->n++] = thread_avma;
-	return true;
+	return w->n++ < SW_CLR_THREADS_COPIED &&
+	       sw_capture_want(w->capture, thread_avma, w->bytes) == 0;
 }
 
 /* The locks and tasks are those of the first runtime that says what its threads wait for, or whose
  * tasks are read. */
-static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r,
-			 const struct wanting *w)
+static int locks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *r)
 {
 	const struct sw_clr_locks_at at = sw_clr_locks_at(r);
 	bool tasks = (capture->snap->priv->tasks || capture->snap->priv->awaits) && r->usable &&
 		     !r->is_windows;
 	if ((!at.usable && !tasks) || *capture->found != NULL)
 		return 0;
-	struct sw_clr_before *before =
-		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*before));
-	if (before == NULL)
+	struct sw_clr_locks_plan *plan =
+		sw_arena_calloc(&capture->snap->priv->arena, 1, sizeof(*plan));
+	if (plan == NULL)
 		return -SW_E_NOMEM;
-	before->tasks = tasks;
-	before->running_only = !capture->snap->priv->tasks;
-	before->has_our_clock = sw_capture_has_our_clock(capture);
-	before->threads = w->threads;
-	before->n_threads = w->n;
-	int code = tasks ? sw_clr_tasks_prepare(capture, r, before) : 0;
-	if (code == 0)
-		*capture->found = before;
-	return code;
+	plan->at = at;
+	plan->tasks = tasks ? sw_clr_tasks_prepare(capture, r) : NULL;
+	if (tasks && plan->tasks == NULL)
+		return -SW_E_NOMEM;
+	plan->has_our_clock = sw_capture_has_our_clock(capture);
+	*capture->found = plan;
+	return 0;
 }
 
 int sw_clr_before(struct sw_capture *capture)
@@ -82,16 +76,13 @@ int sw_clr_before(struct sw_capture *capture)
 	struct wanting w = {.capture = capture};
 	size_t n;
 	int r = sw_clr_runtimes_find(capture->snap, memory, true, runtimes, &n);
-	if (r == 0 && n > 0) {
-		w.threads = sw_arena_calloc(&capture->snap->priv->arena, SW_CLR_THREADS_COPIED,
-					    sizeof(*w.threads));
-		r = w.threads != NULL ? 0 : -SW_E_NOMEM;
-	}
 	/* Threads that come after this, or are too many, are read when the process runs again. */
 	for (size_t i = 0; r == 0 && i < n; i++) {
+		const struct sw_clr_locks_at at = sw_clr_locks_at(&runtimes[i]);
+		w.bytes = at.usable ? sw_clr_lock_thread_bytes(&at) : SW_CLR_THREAD_BYTES;
 		threads_each(&runtimes[i], memory, want_thread, &w);
 		sw_clr_thread_infos_prepare(capture, &runtimes[i]);
-		r = locks_prepare(capture, &runtimes[i], &w);
+		r = locks_prepare(capture, &runtimes[i]);
 	}
 	for (size_t i = 0; r == 0 && i < n; i++) /* last: it may use all that may be copied */
 		sw_clr_collectible_want(capture, &runtimes[i], memory);

@@ -20,7 +20,7 @@ enum {
 	SW_CLR_STATE_DETACHED = INT32_MIN, /* bit 31 */
 };
 
-/* The hook of the same name; it keeps what touch.h needs. */
+/* The hook of the same name; it keeps what locks_window.h needs. */
 int sw_clr_before(struct sw_capture *capture);
 
 /* Thread objects, as they are linked; loaded once. */

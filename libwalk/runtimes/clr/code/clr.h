@@ -58,10 +58,6 @@ struct sw_clr {
 	const struct sw_snapshot *snap;   /* borrowed */
 	struct sw_snapshot_memory source; /* of memory */
 	struct sw_memory memory;
-	struct sw_snapshot_memory copied_source; /* of copied */
-	struct sw_memory
-		copied;   /* what was copied, no more; in the reader the process, as memory */
-	bool reads_ahead; /* in the reader: for a walk that comes later */
 	/* The snapshot has copies of the kernel's, one after another: code may come, and some may be freed, between them. */
 	bool by_copies;
 	uint64_t n_copies;              /* since it was opened */
@@ -86,18 +82,11 @@ struct sw_clr {
 	struct sw_clr_locks *locks;        /* the arena's */
 	bool locks_tried;
 	uint64_t looked_bytes; /* of stacks, for objects that threads wait for: library_locks.h */
-	const struct sw_clr_before *
-		before; /* borrowed: objects/before.h; NULL: there was no window, or nothing to read in it */
+	const struct sw_clr_tasks_window
+		*window;                /* borrowed: what copied tasks; NULL: nothing did */
 	struct sw_clr_all_tasks *tasks; /* owned; NULL until something is known of them */
 	struct sw_thread_pool pool;     /* of the first runtime */
 };
-
-/* Whether what was copied is of one instant. Core files are, and recordings but for those that say that they are not. */
-static inline bool sw_clr_is_of_one_instant(const struct sw_clr *clr)
-{
-	const struct sw_snapshot_priv *priv = clr->snap->priv;
-	return clr->reads_ahead || (!priv->hooks_torn && (!clr->snap->live || priv->hooks_whole));
-}
 
 /* By copies: whether the code may be another one than was there when the copy was made. */
 static inline bool sw_clr_is_doubtful(const struct sw_clr *clr, const struct sw_clr_code *code)

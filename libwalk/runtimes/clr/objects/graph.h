@@ -23,7 +23,7 @@ struct sw_clr_node {
 	uint8_t kind; /* enum sw_clr_kind */
 	uint8_t hops; /* of an object of another class: it, and how many such may follow it */
 	uint32_t
-		thread; /* the index of the thread whose stack led there first; in awaits_touch.c */
+		thread; /* the index of the thread whose stack led there first; in awaits_window.c */
 };
 
 struct sw_clr_graph {

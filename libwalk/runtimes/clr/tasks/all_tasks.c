@@ -20,6 +20,7 @@
 #include "runtimes/clr/tasks/all_tasks.h"
 #include "cleanup.h"
 #include "runtimes/clr/metadata/remote.h"
+#include "runtimes/clr/objects/tasks_window.h"
 #include "runtimes/clr/tasks/prepare.h"
 #include "runtimes/clr/tasks/running.h"
 
@@ -84,6 +85,18 @@ static void waiting_find(struct sw_clr *clr)
 
 /* ---- all of them -------------------------------------------------------------------------------- */
 
+/* By the mark at the end of what was copied, but for core files, which are of one instant. */
+static bool is_of_one_instant(const struct sw_snapshot *snap, uint64_t mark)
+{
+	if (snap->n_threads > 0 && snap->threads[0].captured_by == SW_CAPTURED_CORE)
+		return true;
+	for (size_t i = 0; i < snap->n_ranges && !snap->priv->hooks_torn; i++)
+		if (snap->ranges[i].start_avma == mark &&
+		    snap->ranges[i].bytes == SW_CLR_TASKS_MARK)
+			return true;
+	return false;
+}
+
 /* Whether what was copied can be read; false: *ret_why. */
 static bool is_readable(struct sw_clr *clr, const char **ret_why)
 {
@@ -93,7 +106,7 @@ static bool is_readable(struct sw_clr *clr, const char **ret_why)
 	if (!all->readable)
 		return false;
 	*ret_why = "threads ran while they were copied";
-	if (!sw_clr_is_of_one_instant(clr))
+	if (!is_of_one_instant(clr->snap, all->at.library_avma))
 		return false;
 	*ret_why = "the runtime has stopped its threads to move objects: try again";
 	if (!sw_memory_u64(all->memory, all->at.suspender_avma, &suspender) || suspender != 0)
@@ -143,7 +156,8 @@ static bool tasks_begin(struct sw_clr *clr, const char **ret_why)
 	if (all->graph->stack_maps == NULL)
 		return false;
 	all->graph->n_stack_maps = clr->snap->n_maps;
-	all->memory = clr->copied;
+	all->source = (struct sw_snapshot_memory){.snap = clr->snap, .no_live = true};
+	all->memory = sw_snapshot_memory(&all->source);
 	all->classes.memory = clr->memory;
 	return true;
 }

@@ -4,7 +4,7 @@
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/code/ranges.h"
 #include "runtimes/clr/objects/find_classes.h"
-#include "memory_blocks.h"
+#include "runtimes/clr/objects/tasks_window.h"
 #include "cleanup.h"
 
 #include <stdlib.h>
@@ -12,6 +12,8 @@
 
 enum {
 	BLOCKS = 256,
+	EXPECTED = 4 << 20, /* to be copied */
+	EXPECTED_RUNNING = 128 << 10,
 	PART_MAPS_MAX = 64, /* that have its name: an image has less than ten */
 };
 
@@ -52,31 +54,47 @@ static void part_find(const struct sw_snapshot *snap, enum sw_clr_part part,
 	}
 }
 
-int sw_clr_tasks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime,
-			 struct sw_clr_before *ret)
+struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
+						 const struct sw_clr_runtime *runtime)
 {
+	struct sw_arena *arena = &capture->snap->priv->arena;
+	struct sw_clr_tasks_window *w = sw_arena_calloc(arena, 1, sizeof(*w));
 	/* Names are many, and lie together. */
 	sw_cleanup(sw_free_p) struct sw_memory_block *all = calloc(BLOCKS, sizeof(*all));
 	struct sw_memory_blocks blocks = {capture->memory, all, BLOCKS};
 	struct sw_memory memory = sw_memory_by_blocks(&blocks);
-	struct sw_clr_names names = {.memory = memory, .arena = &capture->snap->priv->arena};
+	struct sw_clr_names names = {.memory = memory, .arena = arena};
 	struct library library = {&names, &names.at[0]};
-	const char *why; /* with false it is found again afterwards, and said */
-	if (all == NULL)
-		return -SW_E_NOMEM;
+	if (w == NULL || all == NULL)
+		return NULL;
+	memset(w, 0, sizeof(*w)); /* touched now, not in the window */
+	w->running_only = !capture->snap->priv->tasks;
+	w->pages = (struct sw_copied_blocks){
+		.slots = w->slots,
+		.n_slots = SW_CLR_PAGE_SLOTS,
+		.block_bytes = w->running_only ? SW_CLR_AWAITS_PAGE_BYTES : SW_CLR_PAGE_BYTES,
+		.max = w->running_only ? SW_CLR_AWAITS_PAGES_MAX : SW_CLR_PAGES_MAX,
+		.once = true, /* words that lead nowhere come often */
+	};
+	w->graph.n_stack_maps = capture->snap->n_maps;
+	w->graph.stack_maps = sw_arena_calloc(arena, w->graph.n_stack_maps + 1, 1);
+	if (w->graph.stack_maps == NULL)
+		return NULL;
+	memset(w->graph.stack_maps, 0, w->graph.n_stack_maps);
 	names.at[0] = sw_clr_name_layout_of(runtime);
-	if (names.at[0].usable &&
-	    sw_clr_classes_find(&runtime->contract, &runtime->at, memory, library_open, &library,
-				&ret->classes, &why)) {
-		part_find(capture->snap, SW_CLR_THREADING, &runtime->at, memory, &library,
-			  &ret->classes);
-		if (!ret->running_only)
+	/* With false it is found again afterwards, and said. */
+	if (names.at[0].usable && sw_clr_classes_find(&runtime->contract, &runtime->at, memory,
+						      library_open, &library, &w->at, &w->why)) {
+		part_find(capture->snap, SW_CLR_THREADING, &runtime->at, memory, &library, &w->at);
+		if (!w->running_only)
 			part_find(capture->snap, SW_CLR_SOCKETS, &runtime->at, memory, &library,
-				  &ret->classes);
+				  &w->at);
 	}
-	ret->pal = sw_clr_pal_of(strtol(runtime->version, NULL, 10), runtime->is_windows);
+	w->pal = sw_clr_pal_of(strtol(runtime->version, NULL, 10), runtime->is_windows);
 	sw_map64_deinit(&names.modules);
-	return 0;
+	if (w->at.usable)
+		sw_capture_expect(capture, w->running_only ? EXPECTED_RUNNING : EXPECTED);
+	return w;
 }
 
 bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
@@ -91,8 +109,8 @@ bool sw_clr_tasks_classes(struct sw_clr *clr, const char **ret_why)
 		all->runtime = i;
 		/* The search costs some milliseconds: its result for the window is used, but where a recording
 		 * needs what it reads. */
-		if (clr->before != NULL && clr->before->classes.usable && !clr->snap->priv->saved) {
-			all->at = clr->before->classes;
+		if (clr->window != NULL && clr->window->at.usable && !clr->snap->priv->saved) {
+			all->at = clr->window->at;
 			return true;
 		}
 		if (sw_clr_classes_find(&clr->runtimes[i].contract, &clr->runtimes[i].at,

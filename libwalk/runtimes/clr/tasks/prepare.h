@@ -3,12 +3,11 @@
 #define SW_CLR_TASKS_PREPARE_H
 
 #include "runtimes/clr/tasks/state.h"
-#include "runtimes/clr/objects/before.h"
 #include "unwind/capture.h"
 
-/* Before the window: fills ret->classes and pal, for that runtime. */
-int sw_clr_tasks_prepare(struct sw_capture *capture, const struct sw_clr_runtime *runtime,
-			 struct sw_clr_before *ret);
+/* Before the window: of the first runtime whose tasks can be read; NULL: there is no memory. */
+struct sw_clr_tasks_window *sw_clr_tasks_prepare(struct sw_capture *capture,
+						 const struct sw_clr_runtime *runtime);
 
 /* After it: fills all->at and all->runtime of clr->tasks, which is there. False with *ret_why (static): tasks of no
  * runtime of the process can be read. */

@@ -45,7 +45,8 @@ struct sw_clr_all_tasks {
 	struct sw_clr_class_cache classes;
 	struct sw_clr_chain chain;
 	struct sw_clr_graph *graph; /* owned */
-	struct sw_memory memory;    /* what was copied, no more */
+	struct sw_snapshot_memory source;
+	struct sw_memory memory; /* what was copied, no more */
 	struct sw_map64 machines, is_box_method, box_arguments, spot_of, runs, awaits;
 	struct sw_clr_task_entry *entries; /* owned */
 	size_t n, capacity;

@@ -137,7 +137,7 @@ static int expendable(struct sw_error *err)
 	return sw_expendable_end(e) && ok ? 0 : -1;
 }
 
-static void read_nothing(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void read_nothing(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 }
 

@@ -234,54 +234,6 @@ TEST_WITH(test_rehearsed, setup, NULL)
 	done();
 }
 
-/* The snapshot has what the reader says of its own run, and the reader knows where stacks end. */
-static void say(const struct sw_snapshot *s, struct sw_memory memory)
-{
-	uint64_t word;
-	bool all = in_window(s);
-	for (size_t i = 0; i < s->n_threads; i++)
-		all &= s->threads[i].stack_end_avma > s->threads[i].regs.sp_avma &&
-		       sw_snapshot_map(s, s->threads[i].stack_end_avma - 1) ==
-			       sw_snapshot_map(s, s->threads[i].regs.sp_avma);
-	if (all)
-		(void) sw_memory_u64(memory, (uint64_t) (uintptr_t) &elsewhere[3], &word);
-	s->priv->hooks_cut = s->priv->try_later = in_window(s);
-}
-
-TEST_WITH(test_says, setup, NULL)
-{
-	take(say, SW_STOP_ALWAYS);
-	assert_true(has_word((uint64_t) (uintptr_t) &elsewhere[3], 33));
-	assert_true(snap->priv->hooks_cut && snap->priv->try_later);
-	assert_int_equal(snap->n_warnings, 0);
-	done();
-}
-
-static void say_before(const struct sw_snapshot *s, struct sw_memory memory)
-{
-	follow(s, memory);
-	if (!in_window(s))
-		s->priv->hooks_cut = s->priv->try_later = true;
-}
-
-static void say_before_and_die(const struct sw_snapshot *s, struct sw_memory memory)
-{
-	say_before(s, memory);
-	if (in_window(s))
-		_exit(0);
-}
-
-/* The snapshot has nothing of what a rehearsal says. */
-TEST_WITH(test_says_before, setup, NULL)
-{
-	take(say_before, SW_STOP_ALWAYS);
-	assert_false(snap->priv->hooks_cut || snap->priv->try_later);
-	done();
-	take(say_before_and_die, SW_STOP_ALWAYS);
-	assert_false(snap->priv->try_later);
-	done();
-}
-
 static void hang_at_once(const struct sw_snapshot *s, struct sw_memory memory)
 {
 	for (;;)

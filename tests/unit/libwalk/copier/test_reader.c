@@ -46,7 +46,8 @@ static enum sw_copier_end run_for(struct sw_copier *c, int64_t ms)
 	return sw_copier_run(c, &source, sw_clock_ns() + ms * MS);
 }
 
-static struct sw_copier start(void (*run)(void *, struct sw_memory, struct sw_copier_channel *))
+static struct sw_copier start(void (*run)(void *, struct sw_memory,
+					  const struct sw_copier_channel *))
 {
 	struct sw_copier c;
 	const struct sw_copier_job job = {.run = run};
@@ -55,7 +56,7 @@ static struct sw_copier start(void (*run)(void *, struct sw_memory, struct sw_co
 }
 
 /* A reader that could not read what it should ends, which is seen. */
-static void read_well(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void read_well(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
 	if (told->n_threads != 2 || told->threads[1].fs_base != WORD ||
@@ -91,7 +92,7 @@ TEST(test_runs)
 
 enum { MANY = 100 };
 
-static void read_many(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void read_many(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
 	for (uint64_t i = MANY; i > 0; i--)
@@ -111,7 +112,7 @@ TEST(test_rehearses_many)
 	sw_copier_destroy(&c);
 }
 
-static void hang(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void hang(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (;;)
 		atomic_signal_fence(memory_order_seq_cst);
@@ -159,7 +160,7 @@ static struct sw_copier_channel *channel_of(struct sw_memory memory)
 }
 
 /* Begins when it is too late, but in a rehearsal. */
-static void be_late(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void be_late(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	const struct sw_copier_channel *c = channel_of(memory);
 	uint64_t word;
@@ -216,7 +217,7 @@ TEST(test_never_finishes)
 	sw_copier_destroy(&c);
 }
 
-static void die(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void die(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	uint64_t word;
 	(void) sw_memory_u64(memory, WORD, &word);
@@ -232,22 +233,22 @@ TEST(test_dies)
 	sw_copier_destroy(&c);
 }
 
-static void open_file(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void open_file(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) open("/", O_RDONLY | O_CLOEXEC);
 }
 
-static void execute(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void execute(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-static void kill_parent(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void kill_parent(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	(void) kill(getppid(), 0);
 }
 
-static void allocate(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void allocate(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (size_t bytes = 16; bytes <= 32 << 20; bytes *= 2) {
 		char *p = malloc(bytes);
@@ -260,7 +261,7 @@ static void allocate(void *arg, struct sw_memory memory, struct sw_copier_channe
 
 enum { MUCH_BYTES = 1 << 20, MUCH_MAX = 512 };
 
-static void allocate_all(void *arg, struct sw_memory memory, struct sw_copier_channel *told)
+static void allocate_all(void *arg, struct sw_memory memory, const struct sw_copier_channel *told)
 {
 	for (size_t i = 0; i < MUCH_MAX; i++) {
 		char *p = malloc(MUCH_BYTES);
@@ -286,8 +287,8 @@ TEST(test_memory)
 TEST(test_system_calls)
 {
 	static void (*const calls[])(void *, struct sw_memory,
-				     struct sw_copier_channel *) = {open_file, execute,
-								    kill_parent};
+				     const struct sw_copier_channel *) = {open_file, execute,
+									  kill_parent};
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		struct sw_copier c = start(calls[i]);
 		assert_int_equal(run_for(&c, LONG_MS), SW_COPIER_DIED);

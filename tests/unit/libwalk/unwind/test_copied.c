@@ -56,6 +56,7 @@ TEST(test_each_once)
 	assert_int_equal(world.n_asked, 3);
 	/* The fifth does not fit; those that are there can be read. */
 	assert_true(sw_memory_read(m, BASE + 3 * BLOCK, got, 1));
+	assert_false(sw_copied_blocks_has_space(&b));
 	assert_false(sw_memory_read(m, BASE + 4 * BLOCK, got, 1));
 	assert_true(sw_memory_read(m, BASE, got, 1));
 	assert_int_equal(world.n_asked, 4);
@@ -78,6 +79,11 @@ TEST(test_unreadable)
 		assert_false(sw_memory_read(m, 2 * BASE, got, 1));
 	assert_int_equal(world.n_asked, 2);
 	assert_int_equal(b.n, 0);
+	b.once = true;
+	for (int i = 0; i < 2; i++)
+		assert_false(sw_memory_read(m, 2 * BASE, got, 1));
+	assert_int_equal(world.n_asked, 3);
+	assert_int_equal(b.n, 1);
 }
 
 TEST(test_late)

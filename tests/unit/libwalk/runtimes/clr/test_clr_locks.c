@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runtimes/clr/locks: what the reader reads of made structures, and who has what by that. */
+/* runtimes/clr/locks and locks_window: what is copied of made structures, and who has what by that. */
 #include "runtimes/clr/library_locks.h"
 #include "runtimes/clr/locks.h"
+#include "runtimes/clr/locks_window.h"
 #include "runtimes/clr/code/names.h"
 #include "runtimes/clr/threads.h"
 #include "fake.h"
@@ -19,6 +20,7 @@ enum {
 	THREAD_BYTES = 0x800,
 	AT_LOCAL = 0x600, /* in there: ThreadLocalData */
 	FIRST = 568,      /* the same: its address */
+	WANTED_BYTES = FIRST + 8,
 	N_THREADS = 3,
 	AT_ENTRIES = 0x4000,
 	AT_MONITOR = 0x5000,
@@ -31,10 +33,6 @@ enum {
 	BLOCKING = 4, /* index on a stack of what is waited for */
 	SLOT = 10,
 	HEADER = 0x08000000,
-	/* kinds of what a thread waits for */
-	BLOCKING_MONITOR = 0,
-	BLOCKING_WAIT = 1,
-	BLOCKING_LOCK = 2,
 };
 
 #define DATA UINT64_C(0x600000000000)
@@ -49,10 +47,11 @@ static const char descriptor[] =
 static struct world {
 	uint8_t data[DATA_BYTES];
 	uint64_t stacks[N_THREADS][STACK_WORDS];
-	bool was_read[DATA_BYTES], stacks_were_read[N_THREADS * STACK_WORDS * 8];
-	bool runs; /* somebody does */
+	bool runs;     /* somebody does */
+	size_t wanted; /* Thread objects that were known before the window */
 	struct sw_snapshot *snap;
 	struct sw_clr *clr;
+	struct sw_clr_locks_plan plan;
 	struct sw_runtime_wait wait;
 } w;
 
@@ -106,56 +105,72 @@ static int setup(void **state)
 	    8); /* the upper half is what was there */
 	put(AT_MONITOR + 16, TID + 1, 8);
 	put(AT_MONITOR + 28, 0x80000000 | INDEX, 4);
-	waits_for(BLOCKING_MONITOR, DATA + AT_MONITOR);
+	waits_for(SW_CLR_BLOCKING_MONITOR, DATA + AT_MONITOR);
+	w.wanted = N_THREADS;
 	return 0;
 }
 
-/* ---- the reader ------------------------------------------------------------------------------- */
+/* ---- the capture ------------------------------------------------------------------------------ */
 
-/* The bytes at an address, and where it is noted that they were read; NULL: nothing is there. */
-static const uint8_t *target_at(uint64_t avma, size_t bytes, bool **ret_read)
+static bool target_read(uint64_t avma, void *buffer, size_t bytes)
 {
-	*ret_read = NULL;
-	if (avma >= DATA && avma - DATA < DATA_BYTES && bytes <= DATA_BYTES - (avma - DATA)) {
-		*ret_read = w.was_read + (avma - DATA);
-		return w.data + (avma - DATA);
-	}
+	const uint8_t *from = NULL;
+	if (avma >= DATA && avma - DATA < DATA_BYTES && bytes <= DATA_BYTES - (avma - DATA))
+		from = w.data + (avma - DATA);
 	for (unsigned i = 0; i < N_THREADS; i++)
 		if (avma >= stack_avma(i) && avma - stack_avma(i) < sizeof(w.stacks[i]) &&
-		    bytes <= sizeof(w.stacks[i]) - (avma - stack_avma(i))) {
-			*ret_read = w.stacks_were_read + i * sizeof(w.stacks[i]) +
-				    (avma - stack_avma(i));
-			return (const uint8_t *) w.stacks[i] + (avma - stack_avma(i));
-		}
-	return NULL;
-}
-
-static bool target_read(void *arg, uint64_t avma, void *buffer, size_t bytes)
-{
-	bool *was_read;
-	const uint8_t *from = target_at(avma, bytes, &was_read);
-	if (from == NULL)
-		return false;
-	memcpy(buffer, from, bytes);
-	memset(was_read, true, bytes);
-	return true;
-}
-
-/* Memory that the reader has read, and no more. */
-static bool copied_read(void *arg, uint64_t avma, void *buffer, size_t bytes)
-{
-	bool *was_read;
-	const uint8_t *from = target_at(avma, bytes, &was_read);
-	for (size_t i = 0; i < bytes && from != NULL; i++)
-		if (!was_read[i])
-			return false;
+		    bytes <= sizeof(w.stacks[i]) - (avma - stack_avma(i)))
+			from = (const uint8_t *) w.stacks[i] + (avma - stack_avma(i));
 	if (from != NULL)
 		memcpy(buffer, from, bytes);
 	return from != NULL;
 }
 
-static const struct sw_memory_ops target_ops = {.read = target_read};
-static const struct sw_memory_ops copied_ops = {.read = copied_read};
+static bool copy(struct sw_capture *capture, uint64_t avma, size_t bytes, const uint8_t **ret)
+{
+	uint8_t buffer[1024];
+	assert_true(bytes <= sizeof(buffer));
+	if (!target_read(avma, buffer, bytes))
+		return false;
+	fake_snapshot_range(capture->snap, avma, buffer, bytes);
+	*ret = capture->snap->ranges[capture->snap->n_ranges - 1].data;
+	return true;
+}
+
+static void read_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		reads[i].ok = target_read(reads[i].avma, reads[i].buffer, reads[i].bytes);
+}
+
+static void copy_many(struct sw_capture *capture, struct sw_capture_read *reads, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *data;
+		reads[i].ok = copy(capture, reads[i].avma, reads[i].bytes, &data);
+		reads[i].buffer = reads[i].ok ? (void *) (uintptr_t) data : NULL;
+	}
+}
+
+static bool wanted(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	for (unsigned i = 0; i < w.wanted; i++)
+		if (avma >= DATA + thread_at(i) &&
+		    avma + bytes <= DATA + thread_at(i) + WANTED_BYTES)
+			return target_read(avma, buffer, bytes);
+	return false;
+}
+
+static bool in_stack(struct sw_capture *capture, uint64_t avma, void *buffer, size_t bytes)
+{
+	return avma >= stack_avma(0) && avma < stack_avma(N_THREADS) &&
+	       target_read(avma, buffer, bytes);
+}
+
+static bool is_whole(struct sw_capture *capture)
+{
+	return !w.runs;
+}
 
 static void snapshot_make(void)
 {
@@ -169,7 +184,9 @@ static void snapshot_make(void)
 		t->stack_end_avma = stack_avma(i) + 8 * STACK_WORDS;
 		t->captured_by = SW_CAPTURED_ITERATOR;
 	}
-	w.snap->priv->hooks_torn = w.runs;
+	for (unsigned i = 0; i < w.wanted; i++)
+		fake_snapshot_range(w.snap, DATA + thread_at(i), w.data + thread_at(i),
+				    WANTED_BYTES);
 }
 
 static void clr_make(const char *version)
@@ -180,7 +197,6 @@ static void clr_make(const char *version)
 	assert_non_null(clr);
 	clr->snap = clr->source.snap = w.snap;
 	clr->memory = sw_snapshot_memory(&clr->source);
-	clr->copied = (struct sw_memory){&copied_ops, NULL};
 	clr->n_runtimes = 1;
 	struct sw_clr_runtime *r = &clr->runtimes[0];
 	r->usable = true;
@@ -191,57 +207,37 @@ static void clr_make(const char *version)
 	sw_clr_layout_threads(&r->contract, &r->at);
 }
 
-static void clr_destroy(void)
+static void world_destroy(void)
 {
 	sw_clr_names_destroy(w.clr->names);
 	sw_clr_contract_deinit(&w.clr->runtimes[0].contract);
 	sw_arena_deinit(&w.clr->arena);
 	free(w.clr);
+	fake_snapshot_destroy(w.snap);
 }
 
-static void forget(void)
-{
-	memset(w.was_read, 0, sizeof(w.was_read));
-	memset(w.stacks_were_read, 0, sizeof(w.stacks_were_read));
-}
-
-static void touch(void)
-{
-	struct sw_clr clr = {.snap = w.snap,
-			     .copied = {&target_ops, NULL},
-			     .reads_ahead = true,
-			     .n_runtimes = 1,
-			     .runtimes = {w.clr->runtimes[0]}};
-	forget();
-	sw_clr_locks_touch(&clr);
-	sw_arena_deinit(&clr.arena);
-}
-
-static bool walk_waits(const char *version, struct sw_memory copied, struct sw_runtime_wait *ret)
-{
-	clr_make(version);
-	if (copied.ops == &copied_ops)
-		touch();
-	w.clr->copied = copied;
-	*ret = (struct sw_runtime_wait){0};
-	bool waits = sw_clr_wait_read(w.clr, &w.snap->threads[0], ret);
-	struct sw_runtime_wait other = {0};
-	assert_false(sw_clr_wait_read(w.clr, &w.snap->threads[1], &other));
-	clr_destroy();
-	return waits;
-}
-
-/* A walk over what the reader has read, and no more, finds what a walk over all memory finds. */
+/* Copies in the window, and reads what was copied, and no more. */
 static bool waits_version(const char *version)
 {
-	struct sw_runtime_wait whole;
+	static const struct sw_capture_ops ops = {.copy = copy,
+						  .copy_many = copy_many,
+						  .read_many = read_many,
+						  .wanted = wanted,
+						  .in_stack = in_stack,
+						  .is_whole = is_whole};
+	void *found = &w.plan;
+	struct sw_capture capture = {.ops = &ops, .found = &found};
 	snapshot_make();
+	clr_make(version);
+	capture.snap = w.snap;
+	w.plan.at = sw_clr_locks_at(&w.clr->runtimes[0]);
+	assert_int_equal(sw_clr_in_window(&capture), 0);
 	fake_snapshot_finish(w.snap);
-	bool waits_whole = walk_waits(version, (struct sw_memory){&target_ops, NULL}, &whole);
-	bool waits = walk_waits(version, (struct sw_memory){&copied_ops, NULL}, &w.wait);
-	assert_int_equal(waits, waits_whole);
-	assert_memory_equal(&w.wait, &whole, sizeof(whole));
-	fake_snapshot_destroy(w.snap);
+	w.wait = (struct sw_runtime_wait){0};
+	bool waits = sw_clr_wait_read(w.clr, &w.snap->threads[0], &w.wait);
+	struct sw_runtime_wait other = {0};
+	assert_false(sw_clr_wait_read(w.clr, &w.snap->threads[1], &other));
+	world_destroy();
 	return waits;
 }
 
@@ -262,6 +258,8 @@ static void is(const char *kind, uint64_t object, pid_t owner)
 
 TEST_WITH(test_monitor, setup, NULL)
 {
+	is("dotnet_monitor", DATA + AT_OBJECT, TID + 1);
+	w.wanted = 1; /* the others have come since */
 	is("dotnet_monitor", DATA + AT_OBJECT, TID + 1);
 }
 
@@ -316,7 +314,7 @@ TEST_WITH(test_threads, setup, NULL)
 
 TEST_WITH(test_wait, setup, NULL)
 {
-	waits_for(BLOCKING_WAIT, DATA + AT_MONITOR);
+	waits_for(SW_CLR_BLOCKING_WAIT, DATA + AT_MONITOR);
 	is("dotnet_wait", DATA + AT_OBJECT, 0);
 }
 
@@ -347,7 +345,7 @@ TEST_WITH(test_not_a_monitor, setup, NULL)
 	assert_false(waits());
 	static const uint64_t locks[] = {0, DATA + AT_MONITOR + 4, 8, UINT64_MAX, UINT64_MAX - 7};
 	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
-		waits_for(BLOCKING_MONITOR, locks[i]);
+		waits_for(SW_CLR_BLOCKING_MONITOR, locks[i]);
 		assert_false(waits());
 	}
 	waits_for(3, DATA + AT_MONITOR);
@@ -359,7 +357,7 @@ TEST_WITH(test_not_a_monitor, setup, NULL)
 /* A lock is what its class says; that is not known here, and not while objects move. */
 TEST_WITH(test_lock, setup, NULL)
 {
-	waits_for(BLOCKING_LOCK, stack_avma(0) + 8 * SLOT);
+	waits_for(SW_CLR_BLOCKING_LOCK, stack_avma(0) + 8 * SLOT);
 	w.stacks[0][SLOT] = DATA + AT_OBJECT;
 	put(AT_OBJECT + 16, TID + 1, 4);
 	put(AT_OBJECT + 20, 0x81, 4);
@@ -368,7 +366,7 @@ TEST_WITH(test_lock, setup, NULL)
 	is("dotnet_lock", 0, 0);
 	static const uint64_t slots[] = {0, 4, UINT64_MAX - 7, DATA + AT_OBJECT};
 	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
-		waits_for(BLOCKING_LOCK, slots[i]);
+		waits_for(SW_CLR_BLOCKING_LOCK, slots[i]);
 		assert_false(waits());
 	}
 }
@@ -384,7 +382,7 @@ TEST_WITH(test_blocking, setup, NULL)
 	put(AT_THREADS + AT_LOCAL + 40, stack_avma(1) + 8 * BLOCKING, 8);
 	memcpy(w.stacks[1], w.stacks[0], sizeof(w.stacks[0]));
 	assert_false(waits());
-	waits_for(BLOCKING_MONITOR, DATA + AT_MONITOR);
+	waits_for(SW_CLR_BLOCKING_MONITOR, DATA + AT_MONITOR);
 	assert_true(waits());
 	put(AT_THREADS + AT_LOCAL + 24, DATA + thread_at(1), 8);
 	assert_false(waits());
@@ -404,47 +402,6 @@ TEST_WITH(test_not_of_one_instant, setup, NULL)
 	assert_true(waits());
 	put(0x200 + 88, 0, 8);
 	assert_false(waits());
-}
-
-/* A thread that waits for a class has the lock in its Thread; the class's name is not known here. */
-TEST_WITH(test_class, setup, NULL)
-{
-	uint64_t table;
-	put(AT_THREADS + AT_LOCAL + 40, 0, 8);
-	put(AT_THREADS + 24, DATA + AT_OBJECT, 8);
-	put(AT_OBJECT, DATA + thread_at(1), 8);
-	put(AT_OBJECT + 16, DATA + 0x300, 8);
-	assert_false(waits());
-	assert_true(copied_read(NULL, DATA + AT_OBJECT, &table, 8));
-	assert_true(copied_read(NULL, DATA + AT_OBJECT + 16, &table, 8));
-	assert_int_equal(table, DATA + 0x300);
-}
-
-/* The owner and the state of a Lock are read, which its class's name is needed for here. */
-TEST_WITH(test_lock_is_read, setup, NULL)
-{
-	uint64_t word;
-	waits_for(BLOCKING_LOCK, stack_avma(0) + 8 * SLOT);
-	w.stacks[0][SLOT] = DATA + AT_OBJECT;
-	assert_false(waits());
-	assert_true(copied_read(NULL, DATA + AT_OBJECT, &word, 8));
-	assert_true(copied_read(NULL, DATA + AT_OBJECT + 16, &word, 8));
-	put(AT_SUSPENDER, 0x1000, 8); /* objects move: it is not looked at */
-	is("dotnet_lock", 0, 0);
-	assert_false(copied_read(NULL, DATA + AT_OBJECT, &word, 8));
-}
-
-/* With more threads than a limit nothing is told, and the snapshot says so. */
-TEST_WITH(test_limit, setup, NULL)
-{
-	snapshot_make();
-	fake_snapshot_finish(w.snap);
-	put(thread_at(2) + LINK, DATA + thread_at(0) + LINK, 8);
-	struct sw_runtime_wait wait;
-	assert_false(walk_waits("10.0.12", (struct sw_memory){&target_ops, NULL}, &wait));
-	assert_string_equal(sw_snapshot_limit(w.snap, 0),
-			    "clr: it has more than 2048 threads: what they wait for is not told");
-	fake_snapshot_destroy(w.snap);
 }
 
 /* Stacks are looked through up to a total, not one by one up to a limit; copies have one each. */

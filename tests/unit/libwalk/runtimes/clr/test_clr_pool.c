@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* runtimes/clr/pool: what the numbers of the thread pool say, and where they are. */
-#include "fake.h"
+/* runtimes/clr/pool: what the numbers of the thread pool say. */
 #include "runtimes/clr/pool.h"
 #include "test.h"
 
@@ -49,38 +48,4 @@ TEST(test_nothing_waits)
 	sw_clr_pool_tell(&seen, &ret);
 	assert_true(ret.known && !ret.waits);
 	assert_int_equal(ret.taken_ms, 0);
-}
-
-TEST(test_read)
-{
-	enum { SUSPENDER, SLOT, POOL = 4, TABLE = 0x5555, MOST = 16, SEPARATED = 32, WORDS = 64 };
-	uint64_t words[WORDS] = {[SLOT] = 0x7000 + 8 * POOL, [POOL] = TABLE, [POOL + MOST / 8] = 9};
-	struct fake_memory fake = FAKE_MEMORY({0x7000, (const uint8_t *) words, sizeof(words)});
-	const struct sw_memory memory = fake_memory(&fake);
-	struct sw_clr_classes at = {.suspender_avma = 0x7000 + 8 * SUSPENDER,
-				    .pool_slot = 0x7000 + 8 * SLOT,
-				    .pool_table = TABLE,
-				    .pool_most = MOST,
-				    .pool_separated = SEPARATED};
-	struct sw_clr_pool_seen seen;
-	words[POOL + (SEPARATED + SW_CLR_POOL_COUNTS) / 8] = 0x00050003;
-	words[POOL + (SEPARATED + SW_CLR_POOL_TAKEN) / 8] = 1000;
-	words[POOL + (SEPARATED + SW_CLR_POOL_WANTED) / 8] = 2;
-	sw_clr_pool_read(memory, &at, 77, &seen);
-	assert_int_equal(seen.now_ns, 77);
-	assert_int_equal(seen.counts, 0x00050003);
-	assert_int_equal(seen.taken, 1000);
-	assert_int_equal(seen.wanted, 2);
-	assert_int_equal(seen.most, 9);
-	words[SUSPENDER] = 1; /* objects move */
-	sw_clr_pool_read(memory, &at, 77, &seen);
-	assert_int_equal(seen.now_ns, 0);
-	words[SUSPENDER] = 0;
-	words[POOL] = TABLE + 8; /* another object */
-	sw_clr_pool_read(memory, &at, 77, &seen);
-	assert_int_equal(seen.now_ns, 0);
-	words[POOL] = TABLE;
-	at.pool_slot = 0;
-	sw_clr_pool_read(memory, &at, 77, &seen);
-	assert_int_equal(seen.now_ns, 0);
 }
