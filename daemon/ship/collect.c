@@ -8,6 +8,7 @@
 #include "ship/log.h"
 #include "ship/pending.h"
 #include "ship/retry.h"
+#include "arena.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"
@@ -92,15 +93,11 @@ struct listed {
 
 static int listed_add(struct listed *listed, const char *id, enum sw_ship_kind kind)
 {
-	if (listed->n == listed->capacity) {
-		const size_t capacity = listed->capacity == 0 ? 64 : 2 * listed->capacity;
-		struct sw_ship_wanted *grown =
-			reallocarray(listed->items, capacity, sizeof(*grown));
-		if (grown == NULL)
-			return -SW_E_NOMEM;
-		listed->items = grown;
-		listed->capacity = capacity;
-	}
+	struct sw_ship_wanted *grown =
+		sw_grow(listed->items, listed->n, &listed->capacity, 64, sizeof(*grown));
+	if (grown == NULL)
+		return -SW_E_NOMEM;
+	listed->items = grown;
 	struct sw_ship_wanted *item = &listed->items[listed->n++];
 	(void) snprintf(item->id.text, sizeof(item->id.text), "%s", id); /* it is valid: it fits */
 	item->kind = kind;

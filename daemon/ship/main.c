@@ -38,10 +38,8 @@ static int share(struct sw_ship_shared **ret, struct sw_error *err)
 /* Continues the counts of the last run. */
 static void load_status(const struct sw_spool *spool, struct sw_ship_shared *shared)
 {
-	enum { STATUS_BYTES_MAX = 4096 };
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	if (sw_text_read_at(&text, spool->dir_fd, SW_SHIP_STATUS_FILE, STATUS_BYTES_MAX) == 0 &&
-	    text.size > 0)
+	if (sw_ship_status_text(spool->dir_fd, &text) == 0 && text.size > 0)
 		sw_ship_status_read(text.data, shared);
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "ship/spool.h"
+#include "arena.h"
+#include "bytes.h"
 #include "cleanup.h"
 #include "errors.h"
 #include "text.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <parts.h> /* of libwalk/base: the folder has a parts.h of its own */
 #include <poll.h>
 #include <string.h>
 #include <sys/file.h>
@@ -64,20 +67,6 @@ static bool parse_name(const char *name, enum sw_ship_kind kind, uint64_t *ret)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		data += n;
-		size -= (size_t) n;
-	}
-	return 0;
-}
-
 /* Writes head and body to a new file that is renamed when it lasts. */
 static int write_file(const struct sw_spool *spool, const char *name, const char *head,
 		      size_t head_size, const char *body, size_t size, struct sw_error *err)
@@ -89,7 +78,7 @@ static int write_file(const struct sw_spool *spool, const char *name, const char
 		       O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return sw_fail_errno(err, SW_E_IO, "the spool: %s", new_name);
-	if (write_all(fd, head, head_size) < 0 || write_all(fd, body, size) < 0 || fsync(fd) < 0 ||
+	if (!sw_write_all(fd, head, head_size) || !sw_write_all(fd, body, size) || fsync(fd) < 0 ||
 	    renameat(spool->dir_fd, new_name, spool->dir_fd, name) < 0 ||
 	    fsync(spool->dir_fd) < 0) {
 		(void) sw_fail_errno(err, SW_E_IO, "the spool: %s", name);
@@ -185,13 +174,10 @@ int sw_spool_list(const struct sw_spool *spool, enum sw_ship_kind kind, uint64_t
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
 		if (!parse_name(entry->d_name, kind, &number))
 			continue;
-		if (n == capacity) {
-			capacity = capacity == 0 ? 256 : 2 * capacity;
-			uint64_t *grown = reallocarray(numbers, capacity, sizeof(*numbers));
-			if (grown == NULL)
-				return sw_fail_nomem(err);
-			numbers = grown;
-		}
+		uint64_t *grown = sw_grow(numbers, n, &capacity, 256, sizeof(*numbers));
+		if (grown == NULL)
+			return sw_fail_nomem(err);
+		numbers = grown;
 		numbers[n++] = number;
 	}
 	if (n > 0)
@@ -302,7 +288,7 @@ static int note_done(const struct sw_spool *spool, const char *name, const struc
 	sw_cleanup(sw_close_p) int fd =
 		openat(spool->dir_fd, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
 		       0600);
-	if (fd < 0 || write_all(fd, lines->data, lines->size) < 0 || fsync(fd) < 0)
+	if (fd < 0 || !sw_write_all(fd, lines->data, lines->size) || fsync(fd) < 0)
 		return sw_fail_errno(err, SW_E_IO, "the spool: %s", name);
 	return 0;
 }
@@ -421,12 +407,6 @@ static int take_lock(struct sw_spool *spool, struct sw_error *err)
 	return 0;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t length = strlen(name), wanted = strlen(end);
-	return length >= wanted && strcmp(name + length - wanted, end) == 0;
-}
-
 static int look_over(struct sw_spool *spool, struct sw_ship_shared *shared, struct sw_error *err)
 {
 	sw_cleanup(sw_closedir_p) DIR *dir = open_listing(spool);
@@ -435,7 +415,7 @@ static int look_over(struct sw_spool *spool, struct sw_ship_shared *shared, stru
 	if (dir == NULL)
 		return sw_fail_errno(err, SW_E_IO, "the spool");
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-		if (ends_with(entry->d_name, ".new"))
+		if (sw_ends_with(entry->d_name, ".new"))
 			(void) unlinkat(spool->dir_fd, entry->d_name, 0); /* or it is overwritten */
 		for (int kind = 0; kind < SW_SHIP_KINDS; kind++) {
 			if (!parse_name(entry->d_name, (enum sw_ship_kind) kind, &number) ||

@@ -60,11 +60,16 @@ void sw_ship_status_read(const char *text, struct sw_ship_shared *shared)
 	}
 }
 
+int sw_ship_status_text(int dir_fd, struct sw_text *ret)
+{
+	return sw_text_read_at(ret, dir_fd, SW_SHIP_STATUS_FILE, STATUS_BYTES_MAX);
+}
+
 int sw_ship_status_print(const char *spool, struct sw_error *err)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
 	sw_cleanup(sw_close_p) int fd = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || sw_text_read_at(&text, fd, SW_SHIP_STATUS_FILE, STATUS_BYTES_MAX) < 0)
+	if (fd < 0 || sw_ship_status_text(fd, &text) < 0)
 		return sw_fail_errno(err, SW_E_IO, "%s/" SW_SHIP_STATUS_FILE, spool);
 	if (fputs(text.size > 0 ? text.data : "", stdout) < 0 || fflush(stdout) != 0)
 		return sw_fail_errno(err, SW_E_IO, "standard output");

@@ -15,6 +15,8 @@
 void sw_ship_status_write(const struct sw_ship_shared *shared, struct sw_text *ret);
 /* Adds the counts of such a text; what is none is left out. */
 void sw_ship_status_read(const char *text, struct sw_ship_shared *shared);
+/* The file of a spool. 0; -SW_E_IO with errno, -SW_E_LIMIT, -SW_E_NOMEM. */
+int sw_ship_status_text(int dir_fd, struct sw_text *ret);
 /* Prints the file of a spool. 0; -SW_E_IO. */
 int sw_ship_status_print(const char *spool, struct sw_error *err);
 

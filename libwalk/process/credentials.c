@@ -32,12 +32,9 @@ static void groups_parse(const char *status, struct sw_credentials *c)
 /* The effective capabilities of a user other than root may be those of a user namespace, where they are no root's here. */
 static bool reads_all(const char *status, uint64_t uid)
 {
-	static const char key[] = "\nCapEff:";
 	static const uint64_t wanted =
 		UINT64_C(1) << CAP_DAC_OVERRIDE | UINT64_C(1) << CAP_DAC_READ_SEARCH;
-	const char *at = strstr(status, key);
-	return uid == 0 && at != NULL && strchr(at + 1, '\n') != NULL &&
-	       (strtoull(at + strlen(key), NULL, 16) & wanted) != 0;
+	return uid == 0 && (sw_proc_status_capabilities(status) & wanted) != 0;
 }
 
 bool sw_credentials_parse(const char *status, struct sw_credentials *ret)

@@ -136,6 +136,14 @@ bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret)
 	return false;
 }
 
+uint64_t sw_proc_status_capabilities(const char *text)
+{
+	static const char key[] = "\nCapEff:";
+	const char *at = strstr(text, key);
+	return at != NULL && strchr(at + 1, '\n') != NULL ? strtoull(at + strlen(key), NULL, 16)
+							  : 0;
+}
+
 uint64_t sw_proc_switches(const char *text)
 {
 	uint64_t voluntary, involuntary;

@@ -29,6 +29,9 @@ bool sw_proc_stat_read(int dirfd, const char *name, struct sw_proc_stat *ret);
 /* First number after "key:" at the start of a line, as in /proc/PID/status. */
 bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret);
 
+/* The effective capabilities in the text of /proc/PID/status, a bit for each CAP_*; 0 where that line is not whole. */
+uint64_t sw_proc_status_capabilities(const char *text);
+
 /* How often the thread of a /proc/PID/status had left a CPU, + 1; 0: unknown, or it runs now. The kernel
  * writes the state first, so that whoever ran in between has left its CPU once more. */
 uint64_t sw_proc_switches(const char *text);

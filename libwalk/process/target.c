@@ -110,11 +110,9 @@ int sw_target_live_fd(const struct sw_target *target)
 static bool has_ptrace_capability(void)
 {
 	char status[STATUS_TEXT_MAX];
-	const char *line = NULL;
-	if (sw_proc_read_small(AT_FDCWD, "/proc/thread-self/status", status, sizeof(status)) > 0)
-		line = strstr(status, "\nCapEff:");
-	return line != NULL &&
-	       (strtoull(line + strlen("\nCapEff:"), NULL, 16) >> CAP_SYS_PTRACE & 1) != 0;
+	return sw_proc_read_small(AT_FDCWD, "/proc/thread-self/status", status, sizeof(status)) >
+		       0 &&
+	       (sw_proc_status_capabilities(status) >> CAP_SYS_PTRACE & 1) != 0;
 }
 
 /* The first namespace has all users, and each has its own number: user_namespaces(7). */

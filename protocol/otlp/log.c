@@ -3,6 +3,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "profile/protobuf.h"
+#include "profile/resources.h"
 
 #include <snapwalk/clock.h>
 #include <snapwalk/otlp.h>
@@ -74,25 +75,14 @@ static void put_flag(struct sw_text *to, unsigned field, const char *key, bool f
 	put_value(to, field, key, &value);
 }
 
-/* Whether a resource has the key without the process's help: each key comes once. */
-static bool is_own(const struct sw_report *r, const char *key)
-{
-	static const char *const own[] = {"process.pid", "process.executable.name",
-					  "process.executable.path", "host.name"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(own); i++)
-		if (strcmp(own[i], key) == 0)
-			return true;
-	return (strcmp(key, "container.id") == 0 && r->process.container != NULL) ||
-	       (strcmp(key, "snapwalk.unit") == 0 && r->process.unit != NULL);
-}
-
 static void put_resource(struct sw_text *to, const struct sw_report *r)
 {
 	struct sw_text resource = {0};
 	bool has_name = false;
 	for (size_t i = 0; i < r->process.n_resource; i++) {
 		const struct sw_attribute *a = &r->process.resource[i];
-		if (is_own(r, a->key))
+		if (sw_profile_resources_is_own(a->key, r->process.container != NULL,
+						r->process.unit != NULL))
 			continue;
 		put_text(&resource, RESOURCE_ATTRIBUTES, a->key, a->value);
 		has_name |= strcmp(a->key, "service.name") == 0 && a->value[0] != '\0';

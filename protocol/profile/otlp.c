@@ -250,18 +250,6 @@ static void put_profile(struct writer *w, struct sw_text *scope,
 	sw_text_deinit(&profile);
 }
 
-/* Whether a resource has the key without the process's help: each key comes once. */
-static bool is_own(const struct sw_profile_process *process, const char *key)
-{
-	static const char *const own[] = {"process.pid", "process.executable.name",
-					  "process.executable.path", "host.name"};
-	for (size_t i = 0; i < SW_ARRAY_SIZE(own); i++)
-		if (strcmp(own[i], key) == 0)
-			return true;
-	return (strcmp(key, "container.id") == 0 && process->container != 0) ||
-	       (strcmp(key, "snapwalk.unit") == 0 && process->unit != 0);
-}
-
 /* Puts the attributes that the process publishes of itself. Returns whether the name of its service is among it. */
 static bool put_published(struct writer *w, const struct sw_profile_process *process)
 {
@@ -271,7 +259,7 @@ static bool put_published(struct writer *w, const struct sw_profile_process *pro
 	while ((a = sw_profile_resources_next(&w->resources, process, &place)) != NULL) {
 		const char *key = sw_profile_text_of(w->p, a->key);
 		const char *value = sw_profile_text_of(w->p, a->value);
-		if (is_own(process, key))
+		if (sw_profile_resources_is_own(key, process->container != 0, process->unit != 0))
 			continue;
 		put_resource_text(w, key, value);
 		has_name |= strcmp(key, "service.name") == 0 && value[0] != '\0';

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "profile/resources.h"
+#include "cleanup.h"
 #include "errors.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_process(uint32_t pid, uint32_t generation, const struct sw_profile_attribute *b)
 {
@@ -66,4 +68,15 @@ sw_profile_resources_next(const struct sw_profile_resources *resources,
 		return NULL;
 	(*place)++;
 	return a;
+}
+
+bool sw_profile_resources_is_own(const char *key, bool has_container, bool has_unit)
+{
+	static const char *const own[] = {"process.pid", "process.executable.name",
+					  "process.executable.path", "host.name"};
+	for (size_t i = 0; i < SW_ARRAY_SIZE(own); i++)
+		if (strcmp(own[i], key) == 0)
+			return true;
+	return (strcmp(key, "container.id") == 0 && has_container) ||
+	       (strcmp(key, "snapwalk.unit") == 0 && has_unit);
 }

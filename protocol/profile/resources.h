@@ -22,4 +22,8 @@ const struct sw_profile_attribute *
 sw_profile_resources_next(const struct sw_profile_resources *resources,
 			  const struct sw_profile_process *process, size_t *place);
 
+/* Whether OpenTelemetry's resource has the key without the process's help: each key comes once. has_container, has_unit: it is
+ * known which ones they are. */
+bool sw_profile_resources_is_own(const char *key, bool has_container, bool has_unit);
+
 #endif
