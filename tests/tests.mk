@@ -146,8 +146,8 @@ check-fast: deps-check
 	@$(MAKE) --no-print-directory -s -j$$(nproc) all tests-build
 	@$(PYTHON) tests/run.py --build $(BUILD) --unit $(UNIT) --live $(LIVE_FAST)
 
-# Mutations of each file of a corpus.
-MUTATIONS ?= 500
+# Mutations of each file of a corpus. The soak makes 2,000.
+MUTATIONS ?= 200
 
 # Unit tests, fuzz corpora and hostile input under ASan and UBSan. The targets have no sanitizers: they are those of
 # make check, not made again.
