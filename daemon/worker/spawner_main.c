@@ -323,7 +323,8 @@ static void probes_prepare(struct spawner *s)
 	s->measuring = (struct sw_event_measuring){.fd = -EBADF, .pidfd = -EBADF};
 	if (!sw_sandbox_has_probes(&s->config))
 		return;
-	sw_prober_start(&s->config, &s->iterator.prober_fd);
+	if (!sw_event_probes_linked())
+		sw_prober_start(&s->config, &s->iterator.prober_fd);
 	(void) sw_event_probe_cost_begin(&s->measuring, NULL); /* or usual figures have to do */
 }
 

@@ -148,8 +148,8 @@ int sw_copies_open(const struct sw_copies_options *o, struct sw_copies **ret, st
 						      .n_processes = (uint32_t) c->n_processes,
 						      .ring_bytes = (uint32_t) bytes,
 						      .n_held = o->n_held,
-
-						      .all = o->all};
+						      .all = o->all,
+						      .linked = o->linked};
 	c->pids = calloc(c->n_processes, sizeof(*c->pids));
 	if (c->pids == NULL) {
 		sw_copies_close(c);

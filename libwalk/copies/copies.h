@@ -32,6 +32,7 @@ struct sw_copies_options {
 	const struct sw_called_setup *called;
 	enum sw_iterate_calls calls; /* with called */
 	uint32_t n_held;             /* likewise: as of sw_iterate_sample_sizes */
+	bool linked;                 /* likewise */
 	/* Each process is copied, those without a recipe, too, but for sw_copies_leave_out(). */
 	bool all;
 };

@@ -4,6 +4,7 @@
 #include "errors.h"
 #include "iterate/bpf.h"
 #include "iterate/called.h"
+#include "iterate/places.h"
 #include "parts.h"
 #include "process/filesystems.h"
 #include "text.h"
@@ -93,9 +94,8 @@ static int refused(int error, const struct sw_event_place *place, uint64_t file_
 	case EACCES:
 	case EPERM:
 		return sw_fail(err, SW_E_NOT_PERMITTED,
-			       "the kernel refuses to probe code (CAP_SYS_ADMIN, or CAP_PERFMON "
-			       "and CAP_BPF "
-			       "where it is older)");
+			       "the kernel refuses to probe code (CAP_SYS_ADMIN; CAP_PERFMON and "
+			       "CAP_BPF from Linux 6.10 on)");
 	case E2BIG:
 		return sw_fail(err, SW_E_LIMIT, "more than %d places of code would be probed",
 			       SW_UPROBES_MAX);
@@ -146,18 +146,10 @@ int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off)
 	struct perf_event_attr attr;
 	attr_set(&attr, path, type, file_fd, file_off);
 	int fd = (int) syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Whether an earlier probe is at that instruction: functions share code that they jump to, and the kernel has one breakpoint
- * there. Earlier probes are taken out later. */
-static bool is_shared(const struct sw_uprobes *p, const struct stat *file, uint64_t file_off)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (p->at[i].file_off == file_off && p->at[i].inode == file->st_ino &&
-		    p->at[i].device == file->st_dev)
-			return true;
-	return false;
+	if (fd >= 0 || errno != EACCES)
+		return fd < 0 ? -errno : fd;
+	sw_own_fd_name(file_fd, path);
+	return sw_iterate_places_nothing(getpid(), path, file_off);
 }
 
 /* The event, also where the kernel refuses it to this process; tid: of sw_uprobes_open(). */
@@ -170,24 +162,10 @@ static int event_open(const struct sw_uprobes_programs *programs, uint32_t type,
 	return programs->probe_open(programs->probe_arg, tid, file_fd, file_off, semaphore_off);
 }
 
-/* The event and the program at it. 0, or a negative errno. number is the cookie of the program. semaphore_off: 0: none. */
-static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int file_fd,
-			    uint64_t file_off, uint64_t semaphore_off, uint64_t number,
-			    int program_fd, const struct sw_uprobes_programs *programs)
+/* The program at an event, which is owned by p. 0, or a negative errno. number is the cookie of the program. */
+static int event_link(struct sw_uprobes *p, int fd, uint64_t number, int program_fd)
 {
-	struct stat file;
 	union bpf_attr link;
-	if (p->n == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
-		return -E2BIG;
-	if (fstat(file_fd, &file) < 0)
-		return -errno;
-	number |= (uint64_t) is_shared(p, &file, file_off) << SW_CALLED_SHARED_AT;
-	p->at[p->n].device = file.st_dev;
-	p->at[p->n].inode = file.st_ino;
-	p->at[p->n].file_off = file_off;
-	int fd = event_open(programs, type, tid, file_fd, file_off, semaphore_off);
-	if (fd < 0)
-		return fd;
 	p->fds[p->n] = fd;
 	p->links[p->n++] = -EBADF;
 	memset(&link, 0, sizeof(link));
@@ -201,6 +179,123 @@ static int instruction_open(struct sw_uprobes *p, pid_t tid, uint32_t type, int 
 	p->links[p->n - 1] = link_fd;
 	return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
 }
+
+/* ---- groups ----------------------------------------------------------------------------------- */
+
+/*
+ * Instructions of one file, with the same program. One link has them all: it takes the kernel as long to take it out as one
+ * alone. They are not more, as the memory of processes may be locked from the look at it on.
+ */
+enum { GROUP_MAX = 32 };
+struct group {
+	int program_fd;
+	size_t n;
+	const struct sw_event_place *places[GROUP_MAX];
+	uint64_t offs[GROUP_MAX], semaphores_off[GROUP_MAX], cookies[GROUP_MAX];
+	struct stat file; /* of the last one */
+};
+
+/* Being opened. */
+struct opening {
+	struct sw_uprobes *probes;
+	const struct sw_uprobes_programs *programs;
+	pid_t tid;
+	uint32_t type;
+	struct group group;
+};
+
+/* Puts the instructions i to i + n of the group there. 0, or a negative errno. */
+static int part_link(struct opening *o, size_t i, size_t n)
+{
+	const struct group *g = &o->group;
+	struct sw_uprobes *p = o->probes;
+	int file_fd = g->places[i]->file_fd;
+	char path[SW_OWN_FD_BYTES];
+	if (!o->programs->linked) {
+		int fd = event_open(o->programs, o->type, o->tid, file_fd, g->offs[i],
+				    g->semaphores_off[i]);
+		return fd < 0 ? fd : event_link(p, fd, g->cookies[i], g->program_fd);
+	}
+	sw_own_fd_name(file_fd, path);
+	int fd = sw_iterate_places_link(g->program_fd, o->tid, path,
+					&(struct sw_iterate_places){.offs = g->offs + i,
+								    .semaphores_off =
+									    g->semaphores_off + i,
+								    .cookies = g->cookies + i,
+								    .n = n});
+	if (fd < 0)
+		return fd;
+	p->fds[p->n] = -EBADF;
+	p->links[p->n++] = fd;
+	return 0;
+}
+
+/* Waits until no process that maps the file has its memory locked, and puts the group there. It is empty then. */
+static int group_end(struct opening *o, struct sw_error *err)
+{
+	struct group *g = &o->group;
+	const size_t n = g->n;
+	g->n = 0;
+	if (n == 0)
+		return 0;
+	int r = sw_memory_locks_check(&o->probes->locks, g->places[0]->file_fd, err);
+	if (r < 0)
+		return r;
+	if (n > 1 && part_link(o, 0, n) == 0)
+		return 0;
+	/* Each alone, so that the error names the one that is refused. */
+	for (size_t i = 0; i < n; i++) {
+		r = part_link(o, i, 1);
+		if (r < 0)
+			return refused(-r, g->places[i], g->offs[i], err);
+	}
+	return 0;
+}
+
+/* Whether an earlier probe is at that instruction: functions share code that they jump to, and the kernel has one breakpoint
+ * there. Earlier probes are taken out later. */
+static bool is_shared(const struct sw_uprobes *p, const struct stat *file, uint64_t file_off)
+{
+	for (size_t i = 0; i < p->n_at; i++)
+		if (p->at[i].file_off == file_off && p->at[i].inode == file->st_ino &&
+		    p->at[i].device == file->st_dev)
+			return true;
+	return false;
+}
+
+/* An instruction more, with the cookie of its program. semaphore_off: 0: none. */
+static int instruction_put(struct opening *o, const struct sw_event_place *place, uint64_t file_off,
+			   uint64_t semaphore_off, uint64_t cookie, int program_fd,
+			   struct sw_error *err)
+{
+	struct sw_uprobes *p = o->probes;
+	struct group *g = &o->group;
+	struct stat file;
+	int r = 0;
+	if (p->n_at == SW_UPROBES_MAX || semaphore_off > UINT32_MAX)
+		return refused(E2BIG, place, file_off, err);
+	if (fstat(place->file_fd, &file) < 0)
+		return refused(errno, place, file_off, err);
+	if (g->n == (o->programs->linked ? GROUP_MAX : 1) ||
+	    (g->n > 0 && (g->program_fd != program_fd || g->file.st_ino != file.st_ino ||
+			  g->file.st_dev != file.st_dev)))
+		r = group_end(o, err);
+	if (r < 0)
+		return r;
+	cookie |= (uint64_t) is_shared(p, &file, file_off) << SW_CALLED_SHARED_AT;
+	p->at[p->n_at].device = file.st_dev;
+	p->at[p->n_at].inode = file.st_ino;
+	p->at[p->n_at++].file_off = file_off;
+	g->program_fd = program_fd;
+	g->file = file;
+	g->places[g->n] = place;
+	g->offs[g->n] = file_off;
+	g->semaphores_off[g->n] = semaphore_off;
+	g->cookies[g->n++] = cookie;
+	return 0;
+}
+
+/* ---- places ----------------------------------------------------------------------------------- */
 
 static uint64_t value_bits(struct sw_event_value value)
 {
@@ -221,35 +316,50 @@ static uint64_t cookie_of(const struct sw_event_place *place, size_t number)
 	       (uint64_t) !place->emulated << SW_CALLED_STEPPED_AT;
 }
 
-/* Waits until no process that maps the file has its memory locked, and puts the probe there. */
-static int probe_put(struct sw_uprobes *p, pid_t tid, uint32_t type,
-		     const struct sw_event_place *place, uint64_t file_off, uint64_t semaphore_off,
-		     uint64_t cookie, int program_fd, const struct sw_uprobes_programs *programs,
-		     struct sw_error *err)
-{
-	int r = sw_memory_locks_check(&p->locks, place->file_fd, err);
-	if (r < 0)
-		return r;
-	r = instruction_open(p, tid, type, place->file_fd, file_off, semaphore_off, cookie,
-			     program_fd, programs);
-	return r < 0 ? refused(-r, place, file_off, err) : 0;
-}
-
-/* The returns before the beginning: each call that is noted comes to one. */
-static int place_open(struct sw_uprobes *p, pid_t tid, uint32_t type,
-		      const struct sw_event_place *place, size_t number,
-		      const struct sw_uprobes_programs *programs, struct sw_error *err)
+static int returns_put(struct opening *o, const struct sw_event_place *place, size_t number,
+		       struct sw_error *err)
 {
 	const uint64_t cookie = cookie_of(place, number);
 	int r = 0;
-	for (size_t k = 0; r == 0 && programs->return_fd >= 0 && k < place->n_returns; k++)
-		r = probe_put(p, tid, type, place, place->returns_off[k], 0,
-			      cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
-			      programs->return_fd, programs, err);
-	return r < 0 ? r
-		     : probe_put(p, tid, type, place, place->file_off, place->semaphore_off, cookie,
-				 place->releases ? programs->release_fd : programs->begin_fd,
-				 programs, err);
+	for (size_t k = 0; r == 0 && k < place->n_returns; k++)
+		r = instruction_put(o, place, place->returns_off[k], 0,
+				    cookie | (place->returns_first >> k & 1) << SW_CALLED_FIRST_AT,
+				    o->programs->return_fd, err);
+	return r;
+}
+
+/* Each thing that is noted has its release watched, and each call that is noted comes to a return: those come first. */
+static int places_put(struct opening *o, const struct sw_event_place *places, size_t n,
+		      struct sw_error *err)
+{
+	enum { RELEASES, RETURNS, BEGINNINGS, TURNS };
+	const struct sw_uprobes_programs *programs = o->programs;
+	int r = 0;
+	for (int turn = RELEASES; turn < TURNS; turn++)
+		for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++) {
+			if (turn == RETURNS && programs->return_fd >= 0)
+				r = returns_put(o, &places[i], i, err);
+			if (turn == (places[i].releases ? RELEASES : BEGINNINGS))
+				r = instruction_put(o, &places[i], places[i].file_off,
+						    places[i].semaphore_off,
+						    cookie_of(&places[i], i),
+						    places[i].releases ? programs->release_fd
+								       : programs->begin_fd,
+						    err);
+		}
+	return r < 0 ? r : group_end(o, err);
+}
+
+bool sw_event_probes_linked(void)
+{
+	return sw_iterate_places_there();
+}
+
+bool sw_uprobes_linked(const struct sw_target *target)
+{
+	pid_t tid = 0;
+	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
+	return live_fd >= 0 && tid == target->pid && sw_iterate_places_there();
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
@@ -268,6 +378,9 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
 	if (live_fd < 0)
 		return refused(ESRCH, NULL, 0, err);
+	if (programs->linked && tid != target->pid)
+		return sw_fail(err, SW_E_UNSUPPORTED,
+			       "the first thread of the process has just ended: try again");
 	for (size_t i = 0; i < n; i++)
 		if (!is_local(target, places[i].file_fd))
 			return sw_fail(
@@ -277,11 +390,12 @@ int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place 
 				"copy "
 				"it to a disk");
 	r = sw_memory_locks_open(&p.locks, err);
-	/* Places that release come first: each thing that is noted has its release watched. */
-	for (int turn = 0; turn < 2; turn++)
-		for (size_t i = 0; r == 0 && i < n && i < SW_EVENT_PLACES_MAX; i++)
-			if (places[i].releases == (turn == 0))
-				r = place_open(&p, tid, type, &places[i], i, programs, err);
+	if (r == 0)
+		r = places_put(&(struct opening){.probes = &p,
+						 .programs = programs,
+						 .tid = tid,
+						 .type = type},
+			       places, n, err);
 	if (r < 0) {
 		sw_uprobes_close(&p);
 		sw_memory_locks_close(&p.locks);

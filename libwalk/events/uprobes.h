@@ -18,14 +18,14 @@ enum { SW_UPROBES_MAX = 512 };
  * on the stack, which exceptions, coroutines and Go do not survive, also after the end.
  */
 struct sw_uprobes {
-	int fds[SW_UPROBES_MAX];   /* owned: events */
+	int fds[SW_UPROBES_MAX];   /* owned: events; -EBADF: the link has none */
 	int links[SW_UPROBES_MAX]; /* owned: programs at them */
 	struct {
 		dev_t device;
 		ino_t inode;
 		uint64_t file_off;
-	} at[SW_UPROBES_MAX]; /* the instruction of each */
-	size_t n;
+	} at[SW_UPROBES_MAX]; /* the instructions */
+	size_t n, n_at;       /* links, and instructions */
 	struct sw_memory_locks
 		locks; /* owned, with n: looked at before the kernel locks the memory of others */
 	int64_t patience_ns; /* that is left for taking probes out */
@@ -37,14 +37,18 @@ struct sw_uprobes_programs {
 	int begin_fd;   /* at the place */
 	int return_fd;  /* at each RET of the place's function */
 	int release_fd; /* instead of begin_fd, at a place that takes something back */
+	bool linked; /* as sw_uprobes_linked() said before they were loaded (struct sw_copies_options) */
 	/* As of struct sw_event_options. */
 	int (*probe_open)(void *arg, pid_t tid, int file_fd, uint64_t file_off,
 			  uint64_t semaphore_off);
 	void *probe_arg;
 };
 
+/* Whether programs are put into a process by links, which need CAP_PERFMON and CAP_BPF, and not at events, which need CAP_SYS_ADMIN:
+ * the kernel has them, and the first thread lives. */
+bool sw_uprobes_linked(const struct sw_target *target);
 /**
- * Needs CAP_PERFMON and CAP_BPF.
+ * Needs CAP_PERFMON and CAP_BPF; CAP_SYS_ADMIN where the programs are not linked.
  *
  * @param places      With the files of their code. The number of a place is the cookie of its programs, and what its pair is
  *                    (iterate/called.h).
@@ -55,13 +59,13 @@ struct sw_uprobes_programs {
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,
 		    const struct sw_uprobes_programs *programs, struct sw_uprobes *ret,
 		    struct sw_error *err);
-/* A probe without a program in the calling process alone, at an instruction of a file: for measuring it. A descriptor that has it, or
+/* A probe without a program, or with one that does nothing, in the calling process alone, at an instruction of a file: for measuring it. A descriptor that has it, or
  * a negative errno. Allocates nothing, as it is called in a child that may have been forked from one of several threads. */
 int sw_uprobe_of_self(uint32_t type, int file_fd, uint64_t file_off);
 /* Whether the thread has ended by whose memory the kernel knows the process: the programs do not run any more, though other
  * threads may go on. */
 bool sw_uprobes_are_over(const struct sw_uprobes *probes);
-/* Takes the last probe out, which takes the kernel 10 to 100s of ms. The order is the reverse one: a call that is noted can still
+/* Takes the last link out, which takes the kernel 10 to 100s of ms. The order is the reverse one: a call that is noted can still
  * come to its return, and what is noted as acquired to its release. Waits before that while a
  * process has its memory locked, for 3 s with all others together: then nothing else is left. Whether there are more. */
 bool sw_uprobes_close_last(struct sw_uprobes *probes);

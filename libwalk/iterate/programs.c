@@ -5,10 +5,37 @@
  * here, in 20 to 45. They need libbpf's headers and nothing of it to link.
  */
 #include "iterate/programs.h"
+#include "iterate/places.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Needs the headers above. */
+#include <bpf/skel_internal.h>
+
+/* A flag of struct bpf_loader_ctx, which loaders that run outside the kernel do not use: the programs are for links. */
+static const uint32_t LINKED = UINT32_C(1) << 31;
+
+/* Runs a loader, as bpf_load_and_run() of libbpf. */
+static int loader_run(struct bpf_load_and_run_opts *opts)
+{
+	if ((opts->ctx->flags & LINKED) == 0)
+		return bpf_load_and_run(opts);
+	void *data = malloc(opts->data_sz);
+	if (data == NULL)
+		return -ENOMEM;
+	memcpy(data, opts->data, opts->data_sz);
+	struct bpf_load_and_run_opts linked = *opts;
+	linked.data = data;
+	opts->ctx->flags &= ~LINKED;
+	int r = sw_iterate_places_data(data, opts->data_sz) > 0 ? bpf_load_and_run(&linked)
+								: -EINVAL;
+	opts->ctx->flags |= LINKED; /* it may be run again */
+	free(data);
+	return r;
+}
+#define bpf_load_and_run loader_run
 
 /* Generated code: not ours to warn about. */
 #include <blocked.lskel.h>
@@ -148,6 +175,7 @@ int sw_iterate_sample_load(const struct sw_iterate_sample_sizes *sizes,
 		struct name *skeleton = name##__open();                                     \
 		if (skeleton != NULL) {                                                     \
 			MAPS_SIZE(skeleton, sizes);                                         \
+			skeleton->ctx.flags |= (sizes)->linked ? LINKED : 0;                \
 			set;                                                                \
 		}                                                                           \
 		int r = skeleton == NULL ? -ENOMEM : SAYING_LOAD(name, skeleton, ret_said); \

@@ -28,6 +28,7 @@ struct sw_iterate_sample_sizes {
 	uint32_t
 		n_held; /* of pairs of functions: handles that are outstanding at once; 0: the default */
 	bool all;       /* each process is sampled: sw_iterate_sample_process() is not for it */
+	bool linked; /* of functions: the programs are put at places by links (iterate/places.h) */
 };
 
 /**

@@ -19,7 +19,7 @@ static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
 	const struct sw_event_options *o = &s->wanted;
 	const bool counts = o->what == SW_EVENT_PAIR_CALLS;
 	const bool pairs = o->what == SW_EVENT_PAIRS || counts;
-	if (!pairs && o->what != SW_EVENT_FUNCTION)
+	if (!sw_cpu_has_probes(s))
 		return 0;
 	return sw_uprobes_open(
 		s->target, o->places, o->n_places,
@@ -29,6 +29,7 @@ static int probes_open(struct sw_cpu_sampler *s, struct sw_error *err)
 								   : -EBADF,
 					      .release_fd = pairs ? sw_copies_program(s->copies, 2)
 								  : -EBADF,
+					      .linked = s->linked,
 					      .probe_open = o->probe_open,
 					      .probe_arg = o->probe_arg},
 		&s->probes, err);

@@ -47,6 +47,7 @@ struct sw_cpu_sampler {
 	struct sw_copy copy;        /* the last one */
 	struct sw_copy said;        /* the same with the parts that say what it is of */
 	struct sw_uprobes probes;   /* owned: where functions are the events */
+	bool linked;                /* likewise: as sw_uprobes_linked() said */
 	struct sw_cpu_feed feed;    /* drain: NULL: it has events of its own */
 	bool has_fed;               /* copy is one that was handed over, and not looked at yet */
 	uint32_t recipe_generation; /* fed: of copies that were made by the recipe */
@@ -113,6 +114,13 @@ static inline bool sw_cpu_lacks_frames(const struct sw_cpu_sampler *s)
 {
 	return s->copies != NULL && s->recipe.steps.n_steps > 0 &&
 	       (s->copy.head.flags & SW_SAMPLED_RECIPE) == 0;
+}
+
+/* Whether functions are the events. */
+static inline bool sw_cpu_has_probes(const struct sw_cpu_sampler *s)
+{
+	return s->wanted.what == SW_EVENT_FUNCTION || s->wanted.what == SW_EVENT_PAIRS ||
+	       s->wanted.what == SW_EVENT_PAIR_CALLS;
 }
 
 #endif

@@ -10,13 +10,14 @@ import shutil
 import signal
 import tempfile
 
-from daemon import Daemon, UNPRIVILEGED, refusal
+from daemon import Daemon, UNPRIVILEGED, name_of, refusal
 from harness import TARGETS, Tap, Target, iterator_refused, wait_until
 from test_daemon_events import begun, by, caps, joined, of_rule
 from test_events import functions, links
 from test_functions import N, ROUNDS, code, turn
 
 ON = {"FunctionEvents": "root"}
+CAP_SYS_ADMIN = 21  # include/uapi/linux/capability.h
 LONG_MS = 600 * 1000  # nobody waits for it
 
 
@@ -139,6 +140,22 @@ def killed(tap):
             turn(tap, target)
 
 
+def without_admin(tap):
+    """Where the kernel puts breakpoints into code for who has CAP_BPF and CAP_PERFMON, nobody has CAP_SYS_ADMIN for it."""
+    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 10):
+        tap.skip("without CAP_SYS_ADMIN", "the kernel asks for it", "Linux 6.10")
+        return
+    with Daemon(ON, prefix=("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")) as daemon, \
+            Target("functions") as target, daemon.client() as client:
+        tap.equal([caps(pid, "Bnd") >> CAP_SYS_ADMIN & 1 for pid in (daemon.pid, daemon.spawner)], [0, 0],
+                  "without CAP_SYS_ADMIN: nobody has it")
+        tap.equal([pid for pid in daemon.helpers() if name_of(pid) == "snapwalk-prober"], [], "no process that opens probes")
+        replies = begun(client, target.pid, func("pushes"), count=3 * N)
+        turn(tap, target)
+        events, stacks, last, _ = joined(replies)
+        tap.equal((last["n_events"], last["n_lost"], by(events, stacks, "by_first")), (3 * N, 0, N), "all calls at their stacks")
+
+
 def permissions(tap):
     owner = {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []}
     for words, callers in (({}, {0: "functions"}), ({"FunctionEvents": "root"}, {0: None, UNPRIVILEGED: "events"}),
@@ -196,7 +213,7 @@ def main():
         for test in tap.chosen(exact, declared, changes, refused, often):
             tap.guard(test, daemon)
         tap.check(daemon.alive(), "the daemon lives", daemon.log())
-    for test in tap.chosen(killed, permissions, rules):
+    for test in tap.chosen(killed, without_admin, permissions, rules):
         tap.guard(test)
     tap.done()
 
