@@ -296,7 +296,7 @@ static int function_find(struct events *e, const struct sw_target *target,
 		return r;
 	wanted->places = e->function.places;
 	wanted->n_places = e->function.n;
-	wanted->probe_open = sw_prober_ask;
+	wanted->probe_open = e->worker->prober_fd >= 0 ? sw_prober_ask : NULL;
 	wanted->probe_arg = &e->worker->prober_fd;
 	e->naming.member = "function";
 	e->naming.name = e->function.names[0];

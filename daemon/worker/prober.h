@@ -9,7 +9,7 @@
 /*
  * Kernels before 6.10 ask for CAP_SYS_ADMIN where a probe is put into code (sw_event_probes_linked()). No worker has that: a
  * process of its own does, which parses nothing, can open such events and hand them out, and can do nothing else. It is
- * there where FunctionEvents= permits probes to somebody.
+ * there where FunctionEvents= permits probes to somebody, and the daemon has that capability or such a kernel.
  */
 
 /* Forks it, with the privileges of the start, of which it keeps CAP_SYS_ADMIN and CAP_PERFMON. It ends when nobody has

@@ -24,7 +24,8 @@ enum sw_events_kind {
 	SW_EVENTS_CODE,    /* code was mapped: what is known of the maps is old */
 	SW_EVENTS_PROGRAM, /* it became another program */
 	SW_EVENTS_END,     /* only of all processes: the first thread of one has ended */
-	SW_EVENTS_NAME, /* a thread has a name, or has begun with that of the one which made it */
+	SW_EVENTS_NAME,  /* a thread has a name, or has begun with that of the one which made it */
+	SW_EVENTS_CHILD, /* it has made another process */
 };
 
 struct sw_events_sample {
@@ -61,7 +62,7 @@ enum { SW_EVENTS_STACK_MAX = 32 << 10 };
 
 /*
  * The same for all processes: an event for each CPU, of the clock, where it is not idle. options->copies is there. That of
- * SW_EVENTS_NAME is left out.
+ * SW_EVENTS_NAME and _CHILD are left out.
  *
  * @return As sw_events_open().
  */

@@ -100,8 +100,10 @@ static enum sw_events_kind fork_parse(const struct sw_events_rings *r, size_t si
 		return SW_EVENTS_NONE;
 	memcpy(&pid, r->record + at - 8, sizeof(pid));
 	memcpy(&parent, r->record + at - 4, sizeof(parent));
-	if (pid != parent) /* a process, which is not sampled */
-		return SW_EVENTS_NONE;
+	if (pid != parent) { /* it is not sampled */
+		*ret = (struct sw_events_sample){.pid = (pid_t) pid};
+		return SW_EVENTS_CHILD;
+	}
 	memcpy(&tid, r->record + at, sizeof(tid));
 	memcpy(&by, r->record + at + 4, sizeof(by));
 	if ((pid_t) by <= 0)

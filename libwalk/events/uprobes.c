@@ -7,12 +7,14 @@
 #include "iterate/places.h"
 #include "parts.h"
 #include "process/filesystems.h"
+#include "process/proc.h"
 #include "text.h"
 #include "own_fd.h"
 
 #include <snapwalk/clock.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -352,14 +354,14 @@ static int places_put(struct opening *o, const struct sw_event_place *places, si
 
 bool sw_event_probes_linked(void)
 {
-	return sw_iterate_places_there();
+	return !sw_proc_is_capable(CAP_SYS_ADMIN) && sw_iterate_places_there();
 }
 
 bool sw_uprobes_linked(const struct sw_target *target)
 {
 	pid_t tid = 0;
 	sw_cleanup(sw_close_p) int live_fd = sw_target_live_thread(target, &tid);
-	return live_fd >= 0 && tid == target->pid && sw_iterate_places_there();
+	return live_fd >= 0 && tid == target->pid && sw_event_probes_linked();
 }
 
 int sw_uprobes_open(const struct sw_target *target, const struct sw_event_place *places, size_t n,

@@ -14,7 +14,7 @@ enum { SW_UPROBES_MAX = 512 };
 /*
  * Places of code at which the kernel runs a program: it puts a breakpoint into the code of one process, and takes it out
  * when the descriptors are closed, however their process ends. A child that fork(2) makes loses each breakpoint when it
- * comes there first, and the program does not run for it. Uprobes of returns are not used: the kernel would change addresses
+ * comes there first (of links: keeps it until then), and the program does not run for it. Uprobes of returns are not used: the kernel would change addresses
  * on the stack, which exceptions, coroutines and Go do not survive, also after the end.
  */
 struct sw_uprobes {
@@ -44,8 +44,7 @@ struct sw_uprobes_programs {
 	void *probe_arg;
 };
 
-/* Whether programs are put into a process by links, which need CAP_PERFMON and CAP_BPF, and not at events, which need CAP_SYS_ADMIN:
- * the kernel has them, and the first thread lives. */
+/* Whether programs are put into a process by links: sw_event_probes_linked(), and its first thread lives. */
 bool sw_uprobes_linked(const struct sw_target *target);
 /**
  * Needs CAP_PERFMON and CAP_BPF; CAP_SYS_ADMIN where the programs are not linked.

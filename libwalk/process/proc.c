@@ -144,6 +144,15 @@ uint64_t sw_proc_status_capabilities(const char *text)
 							  : 0;
 }
 
+bool sw_proc_is_capable(unsigned capability)
+{
+	enum { STATUS_MAX = 16 << 10 };
+	char status[STATUS_MAX];
+	return sw_proc_read_small(AT_FDCWD, "/proc/thread-self/status", status, sizeof(status)) >
+		       0 &&
+	       (sw_proc_status_capabilities(status) >> capability & 1) != 0;
+}
+
 uint64_t sw_proc_switches(const char *text)
 {
 	uint64_t voluntary, involuntary;

@@ -31,6 +31,8 @@ bool sw_proc_status_number(const char *text, const char *key, uint64_t *ret);
 
 /* The effective capabilities in the text of /proc/PID/status, a bit for each CAP_*; 0 where that line is not whole. */
 uint64_t sw_proc_status_capabilities(const char *text);
+/* Whether the calling thread has a capability, CAP_*, now. */
+bool sw_proc_is_capable(unsigned capability);
 
 /* How often the thread of a /proc/PID/status had left a CPU, + 1; 0: unknown, or it runs now. The kernel
  * writes the state first, so that whoever ran in between has left its CPU once more. */

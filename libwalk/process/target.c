@@ -107,14 +107,6 @@ int sw_target_live_fd(const struct sw_target *target)
 	return sw_target_live_thread(target, &tid);
 }
 
-static bool has_ptrace_capability(void)
-{
-	char status[STATUS_TEXT_MAX];
-	return sw_proc_read_small(AT_FDCWD, "/proc/thread-self/status", status, sizeof(status)) >
-		       0 &&
-	       (sw_proc_status_capabilities(status) >> CAP_SYS_PTRACE & 1) != 0;
-}
-
 /* The first namespace has all users, and each has its own number: user_namespaces(7). */
 static bool in_first_user_namespace(void)
 {
@@ -137,7 +129,7 @@ static char yama_scope(void)
 
 static int denied_to_root(pid_t pid, struct sw_error *err)
 {
-	if (!has_ptrace_capability())
+	if (!sw_proc_is_capable(CAP_SYS_PTRACE))
 		return sw_fail(err, SW_E_NOT_PERMITTED,
 			       "process %d: we are root without the capability SYS_PTRACE "
 			       "(container?)",

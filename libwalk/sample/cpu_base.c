@@ -60,7 +60,8 @@ static int copies_open(struct sw_cpu_sampler *s, struct sw_error *err)
 		if (r < 0)
 			return r;
 		how.called = &called;
-		how.linked = s->linked = sw_cpu_has_probes(s) && sw_uprobes_linked(s->target);
+		how.linked = s->linked = sw_cpu_has_probes(s) && s->wanted.probe_open == NULL &&
+					 sw_uprobes_linked(s->target);
 	}
 	return sw_copies_open(&how, &s->copies, err);
 }

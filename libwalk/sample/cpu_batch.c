@@ -193,6 +193,18 @@ static bool is_due_for_function(const struct sw_cpu_sampler *s)
 	return s->fixed && s->wanted.what == SW_EVENT_FUNCTION && s->code_came;
 }
 
+/* A child has the breakpoints, too, as links keep them there (events/uprobes.h), and nobody counts what they take of it.
+ * Whoever begins anew takes them out. */
+static bool is_due_for_children(const struct sw_cpu_sampler *s)
+{
+	enum {
+		CHILDREN_MS = 5000,
+		NS_PER_MS = 1000000
+	}; /* so often at most: events are missed meanwhile */
+	return s->fixed && s->linked && s->child_came &&
+	       sw_clock_ns() - s->base_ns > (int64_t) CHILDREN_MS * NS_PER_MS;
+}
+
 void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 {
 	enum { NAMES_MAX = 65536 }; /* a process names its threads as fast as it likes */
@@ -205,12 +217,17 @@ void sw_cpu_batch_fill(struct sw_cpu_sampler *s, bool *new_program)
 		s->has_kept = false;
 		/* No call of another program may ever come: whether they are followed is seen now. */
 		s->base_old = kind == SW_EVENTS_NONE && s->by_calls &&
-			      (s->program_came || is_due_for_death(s) || is_due_for_function(s));
+			      (s->program_came || is_due_for_death(s) || is_due_for_function(s) ||
+			       is_due_for_children(s));
 		if (kind == SW_EVENTS_NONE)
 			return;
 		if (kind == SW_EVENTS_NAME) {
 			sw_cpu_names_note(&s->names, &s->event);
 			n_names++;
+			continue;
+		}
+		if (kind == SW_EVENTS_CHILD) {
+			s->child_came = true;
 			continue;
 		}
 		/* No program is there; the kernel says which addresses on stacks are of that page. */

@@ -90,7 +90,8 @@ struct sw_cpu_sampler {
 	bool fixed;        /* maps and names are not read again */
 	bool beside_looks; /* at threads that wait */
 	bool base_old;
-	bool code_came; /* since it was made */
+	bool code_came;  /* since it was made */
+	bool child_came; /* it has made processes since then */
 	int64_t base_ns;
 	struct sw_sample_code code;
 	uint64_t generation, number;

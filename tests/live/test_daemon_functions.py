@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 
-from daemon import Daemon, UNPRIVILEGED, name_of, refusal
+from daemon import Daemon, UNPRIVILEGED, children, name_of, refusal
 from harness import TARGETS, Tap, Target, iterator_refused, wait_until
 from test_daemon_events import begun, by, caps, joined, of_rule
 from test_events import functions, links
@@ -154,6 +154,18 @@ def without_admin(tap):
         turn(tap, target)
         events, stacks, last, _ = joined(replies)
         tap.equal((last["n_events"], last["n_lost"], by(events, stacks, "by_first")), (3 * N, 0, N), "all calls at their stacks")
+        before = code(target.pid, "pushes")
+        replies = begun(client, target.pid, func("pushes"))
+        turn(tap, target, "child")
+        child, = children(target.pid)
+        tap.equal(code(child, "pushes")[0], 0xcc, "a child that fork() makes has the breakpoint")
+        wait_until(lambda: code(child, "pushes") == before, "it is taken out of the child", 60)
+        wait_until(lambda: code(target.pid, "pushes")[0] == 0xcc, "the process has it again")
+        turn(tap, target)
+        seen = 0
+        while seen < 3 * N:
+            seen += len(next(replies).get("events", []))
+        tap.equal(seen, 3 * N, "and its calls are seen")
 
 
 def permissions(tap):

@@ -25,8 +25,10 @@ PROGRAM = os.path.join(TARGETS, "functions")
 class Run:
     """The command, from when the kernel has its breakpoints: the sandbox comes after that."""
 
+    prefix = ()
+
     def __init__(self, *args):
-        self.process = subprocess.Popen([SNAPWALK, "on", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        self.process = subprocess.Popen([*self.prefix, SNAPWALK, "on", *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True)
         wait_confined(self.process, "events begin")
 
@@ -114,6 +116,22 @@ def destroyed(tap):
         for name, n in {"sheet": 2 * ROUNDS, "card": 2 * ROUNDS, "folder": ROUNDS}.items():
             status, answer, err = counted(tap, target, f"func:destroyed.so:{name}::~{name}", turns=("parts",))
             tap.equal((status, answer.get("events"), answer.get("lost")), (0, n, 0), f"destructors of {name}: one of each object")
+
+
+def linked(tap):
+    """Where the command may open no event of a probe, links of BPF put the programs into the code."""
+    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 10):
+        tap.skip("links", "the kernel puts programs into code for who has CAP_SYS_ADMIN", "Linux 6.10")
+        return
+    Run.prefix = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")
+    try:
+        with Target("functions") as target:
+            for function, n, *options in ("leaf", N), ("basket::add(int)", N), ("recurses", 4 * N, "--return"):
+                status, answer, err = counted(tap, target, f"func:{function}", *options, turns=("fork", "vfork", "go"))
+                tap.equal((status, answer.get("events"), answer.get("lost")), (0, n, 0), f"links, {function}: all, none lost")
+                tap.check(all(s["end"] == "complete" for s in answer.get("stacks", ())), f"links, {function}: whole stacks", err)
+    finally:
+        Run.prefix = ()
 
 
 def each(tap):
@@ -413,5 +431,5 @@ def looked_up(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(exact, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often, said,
+    Tap.main(exact, linked, destroyed, each, returns, unusual_returns, afterwards, unusual_targets, changes, killed, often, said,
              looked_up, skip=("functions", iterator_refused(), Tap.ROOT))

@@ -5,6 +5,7 @@
  *
  *	go	two threads make all calls
  *	fork	a child makes them, and is waited for
+ *	child	a child sleeps until the process ends
  *	vfork	a child that has our memory calls twice() once
  *	load	the library is loaded, its function called ROUNDS times
  *	unload	the library is unloaded
@@ -23,12 +24,14 @@
  *	leave	the first thread ends, another one goes on
  */
 #include <climits>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
@@ -417,6 +420,15 @@ static void *serve(void *arg)
 				_exit(wrong != 0);
 			}
 			child_wait(pid);
+		}
+		if (strcmp(line, "child") == 0) {
+			pid_t pid = fork();
+			if (pid == 0) {
+				(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+				for (;;)
+					(void) pause();
+			}
+			wrong += pid < 0;
 		}
 		if (strcmp(line, "vfork") == 0) {
 			pid_t pid = vfork();

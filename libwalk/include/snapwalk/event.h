@@ -147,8 +147,8 @@ struct sw_event_options {
 	/* Nothing of the process is read after the sampler was created, as the caller gives its privileges up then: only for
 	 * native code, and events end with -SW_E_CHANGED when there is new code. */
 	bool fixed;
-	/* Opens the event of a probe for a caller whom the kernel refuses it (CAP_SYS_ADMIN, where sw_event_probes_linked() says no);
-	 * NULL: nobody does. tid is a
+	/* Opens the event of a probe for a caller whom the kernel refuses it (CAP_SYS_ADMIN). NULL: nobody does;
+	 * it is not asked where sw_event_probes_linked(). tid is a
 	 * thread of the process. A descriptor, or a negative errno. */
 	int (*probe_open)(void *arg, pid_t tid, int file_fd, uint64_t file_off,
 			  uint64_t semaphore_off);
@@ -331,8 +331,11 @@ struct sw_event_cost {
 /** So far. Of a sampler of sw_event_sampler_create(). */
 SW_PUBLIC struct sw_event_cost sw_event_sampler_cost(const struct sw_cpu_sampler *sampler);
 
-/** Whether who has CAP_PERFMON and CAP_BPF may probe code (Linux 6.10, and 6.6 with what was taken from it), and no event of a
- * probe is needed. Needs both. */
+/**
+ * Whether this process probes code by links of BPF, without an event of a probe: it lacks CAP_SYS_ADMIN, has CAP_PERFMON and
+ * CAP_BPF, and the kernel has such links (Linux 6.10, and 6.6 with what was taken from it). A process that the target forks
+ * has its breakpoints until they are taken out, where by an event it loses each when it comes there first.
+ */
 SW_PUBLIC bool sw_event_probes_linked(void);
 /** The number of the kernel's source of probes. False: it has none. */
 SW_PUBLIC bool sw_event_probe_type(uint32_t *ret);

@@ -355,6 +355,8 @@ TEST(test_names)
 	put32(begins, HEADER + 4, 8);
 	put32(begins, HEADER + 12, UINT32_MAX);
 	append(f, &f->ring, begins, sizeof(begins));
+	assert_int_equal(sw_events_rings_next(&f->rings, &got), SW_EVENTS_CHILD);
+	assert_int_equal(got.pid, 8);
 	assert_none(f);
 	/* Longer than any, without an end. */
 	uint8_t large[HEADER + 8 + SW_COMM_MAX + 8];
