@@ -182,6 +182,13 @@ def descendants(pid):
     return found
 
 
+def autogroup_nice(session, nice):
+    """Where the kernel shares CPUs out by sessions (sched(7), "The autogroup feature"), a policy counts within one of them
+    alone: what all of it gets goes by this value."""
+    with contextlib.suppress(OSError), open(f"/proc/{session}/autogroup", "w") as file:
+        file.write(str(nice))
+
+
 class Beside:
     """A command with its output in a file, which runs only while nobody else wants its CPU (SCHED_IDLE), until wait()."""
 
@@ -189,15 +196,23 @@ class Beside:
         self.command, self.log = command, log
         with open(log, "w") as output:
             self.child = subprocess.Popen(["chrt", "--idle", "0", "sh", "-c", command], stdin=subprocess.DEVNULL,
-                                          stdout=output, stderr=subprocess.STDOUT)
+                                          stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+        autogroup_nice(self.child.pid, 19)
 
     def is_running(self):
         return self.child.poll() is None
+
+    def end(self):
+        """Ends it with its processes, if it has not ended: a session of its own is not told of Control-C."""
+        if self.is_running():
+            os.killpg(self.child.pid, signal.SIGTERM)
+            self.child.wait()
 
     def wait(self):
         """Has CPU time as others from now on: on a machine that has other work it would get none. Ignores the exit
         status: what the command failed to make fails in the test that needs it."""
         begin = time.monotonic()
+        autogroup_nice(self.child.pid, 0)
         while True:
             for pid in descendants(self.child.pid):
                 with contextlib.suppress(OSError):
@@ -407,6 +422,15 @@ class Runner:
     def run_all(self):
         if self.args.beside:
             self.beside = Beside(self.args.beside, os.path.join(self.args.build, "tests", "beside.log"))
+        try:
+            self.run_files()
+        finally:
+            if self.beside:
+                self.beside.end()
+        for again in self.again:
+            self.run_again(*again)
+
+    def run_files(self):
         # The longest first, so that none is left alone in the end.
         together = sorted((f for f in self.files if not f.serial), key=lambda f: -(f.budget_s or 0))
         with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
@@ -417,8 +441,6 @@ class Runner:
         for file in self.files:
             if file.serial:
                 self.run(file)
-        for again in self.again:
-            self.run_again(*again)
 
 
 def default_jobs():

@@ -120,8 +120,11 @@ ALONE = """# tier: gate 5s
 import os
 print("" if os.path.exists({folder!r} + "/over") else "not ", "ok 1 - it runs alone\\n1..1", sep="")
 """
-BESIDE = """cd {folder}; chrt -p $$; echo > seen
+BESIDE = """cd {folder}; chrt -p $$; group=/proc/$$/autogroup
+for i in $(seq 100); do [ -e $group ] && ! grep -q 'nice 19' $group || break; sleep 0.1; done
+cat $group; echo > seen
 for i in $(seq 100); do chrt -p $$ | grep -q SCHED_OTHER && break; sleep 0.1; done
+cat $group
 chrt -p $$; sh -c 'chrt -p $$'; echo > over; exit 3"""
 
 
@@ -139,8 +142,11 @@ def beside(tap):
         tap.equal(result.stdout.splitlines()[-1:], ["2 passed, 0 failed"], "the files pass, whatever the command's status")
         tap.check(": status 3, waited " in result.stdout, "its status is shown", result.stdout)
         with open(os.path.join(folder, "tests", "beside.log")) as log:
-            tap.equal(re.findall("SCHED_[A-Z]+", log.read()), ["SCHED_IDLE", "SCHED_OTHER", "SCHED_OTHER"],
-                      "it runs in the idle class, then as others")
+            said = log.read()
+        tap.equal(re.findall("SCHED_[A-Z]+", said), ["SCHED_IDLE", "SCHED_OTHER", "SCHED_OTHER"],
+                  "it runs in the idle class, then as others")
+        tap.equal(re.findall("nice [0-9]+", said), ["nice 19", "nice 0"] if os.path.exists("/proc/self/autogroup") else [],
+                  "so does its session, where sessions share the CPUs")
         with open(os.path.join(folder, "tests", "timings.tsv")) as timings:
             cpu_s = {line.split("\t")[1]: float(line.split("\t")[4]) for line in timings}
         tap.check(0.3 <= cpu_s["test_first.py"] < 5, "the CPU time of a file has that of its children", cpu_s)
