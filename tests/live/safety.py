@@ -38,6 +38,17 @@ def status_field(pid, tid, field):
     return ""
 
 
+def open_files(pid):
+    """Returns the files that a process has open, as its descriptors name them; those that it closes meanwhile are left out."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            continue
+    return found
+
+
 def wait_confined(process, what):
     """Waits until a command has entered its filter of system calls, or has ended. By then all is open that it looks at."""
     wait_until(lambda: process.poll() is not None or status_field(process.pid, process.pid, "Seccomp") == "2", what)

@@ -20,7 +20,7 @@ import jsonschema
 
 from daemon import Daemon, UNPRIVILEGED, children, ended, n_fds, name_of, refusal, stopped
 from harness import BUILD, SNAPWALK, TARGETS, Tap, Target, hangs_s, public, wait_blocked, wait_until
-from safety import status_field
+from safety import open_files, status_field
 from test_daemon_integrations import ids_of, reasons_of, rule, trigger
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -409,7 +409,7 @@ def one_worker(tap, daemon):
                   int(status_field(worker, worker, "Seccomp_filters")), "and a filter more than the worker")
         tap.equal(int(status_field(worker, worker, "CapPrm"), 16) & ~(1 << 19 | 1 << 2), 0,
                   "the worker has those of a capture")
-        links = [os.readlink(f"/proc/{parser}/fd/{n}") for n in os.listdir(f"/proc/{parser}/fd")]
+        links = open_files(parser)
         tap.equal([link for link in links if "bpf" in link or "turns" in link], [],
                   "the parser has nothing of the iterator")
         before = samples(daemon)

@@ -16,7 +16,7 @@ import time
 from daemon import Daemon, Refused, children, ended, join, n_fds, name_of, number_of, stopped
 from harness import (BUILD, TARGETS, Tap, Target, own_functions, public_directory, state_of, wait_blocked,
                      wait_until)
-from safety import status_field
+from safety import open_files, status_field
 from test_random_stop import said, wrong_calls
 
 OWN = ("plugin_inner", "plugin_run")
@@ -166,7 +166,7 @@ def privileges(tap, daemon):
                   ("0" * 16, "0" * 16), "the parser has no capability")
         tap.check(int(status_field(parser, parser, "Seccomp_filters")) >
                   int(status_field(worker, worker, "Seccomp_filters")), "and a filter more than the worker")
-        links = [os.readlink(f"/proc/{parser}/fd/{n}") for n in os.listdir(f"/proc/{parser}/fd")]
+        links = open_files(parser)
         tap.equal([link for link in links if "bpf" in link or "turns" in link or "socket" in link],
                   [], "it has nothing of the iterator, and no way to the daemon")
         tap.equal(int(status_field(worker, worker, "CapPrm"), 16) & ~(1 << 19 | 1 << 2), 0,
