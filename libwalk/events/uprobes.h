@@ -14,8 +14,8 @@ enum { SW_UPROBES_MAX = 512 };
 /*
  * Places of code at which the kernel runs a program: it puts a breakpoint into the code of one process, and takes it out
  * when the descriptors are closed, however their process ends. A child that fork(2) makes loses each breakpoint when it
- * comes there first (of links: keeps it until then), and the program does not run for it. Uprobes of returns are not used: the kernel would change addresses
- * on the stack, which exceptions, coroutines and Go do not survive, also after the end.
+ * comes there first (of links: keeps it until then), and the program does not run for it. Uprobes of returns are not used:
+ * the kernel would change addresses on the stack, which exceptions, coroutines and Go do not survive, also after the end.
  */
 struct sw_uprobes {
 	int fds[SW_UPROBES_MAX];   /* owned: events; -EBADF: the link has none */

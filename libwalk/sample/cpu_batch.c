@@ -197,10 +197,8 @@ static bool is_due_for_function(const struct sw_cpu_sampler *s)
  * Whoever begins anew takes them out. */
 static bool is_due_for_children(const struct sw_cpu_sampler *s)
 {
-	enum {
-		CHILDREN_MS = 5000,
-		NS_PER_MS = 1000000
-	}; /* so often at most: events are missed meanwhile */
+	/* At most so often, as events are missed meanwhile. */
+	enum { CHILDREN_MS = 5000, NS_PER_MS = 1000000 };
 	return s->fixed && s->linked && s->child_came &&
 	       sw_clock_ns() - s->base_ns > (int64_t) CHILDREN_MS * NS_PER_MS;
 }

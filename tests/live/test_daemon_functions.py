@@ -14,7 +14,7 @@ from daemon import Daemon, UNPRIVILEGED, children, name_of, refusal
 from harness import TARGETS, Tap, Target, iterator_refused, wait_until
 from test_daemon_events import begun, by, caps, joined, of_rule
 from test_events import functions, links
-from test_functions import N, ROUNDS, code, turn
+from test_functions import N, ROUNDS, WITHOUT_ADMIN, code, lacks_links, turn
 
 ON = {"FunctionEvents": "root"}
 CAP_SYS_ADMIN = 21  # include/uapi/linux/capability.h
@@ -142,11 +142,9 @@ def killed(tap):
 
 def without_admin(tap):
     """Where the kernel puts breakpoints into code for who has CAP_BPF and CAP_PERFMON, nobody has CAP_SYS_ADMIN for it."""
-    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 10):
-        tap.skip("without CAP_SYS_ADMIN", "the kernel asks for it", "Linux 6.10")
+    if lacks_links(tap, "without CAP_SYS_ADMIN"):
         return
-    with Daemon(ON, prefix=("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")) as daemon, \
-            Target("functions") as target, daemon.client() as client:
+    with Daemon(ON, prefix=WITHOUT_ADMIN) as daemon, Target("functions") as target, daemon.client() as client:
         tap.equal([caps(pid, "Bnd") >> CAP_SYS_ADMIN & 1 for pid in (daemon.pid, daemon.spawner)], [0, 0],
                   "without CAP_SYS_ADMIN: nobody has it")
         tap.equal([pid for pid in daemon.helpers() if name_of(pid) == "snapwalk-prober"], [], "no process that opens probes")

@@ -20,6 +20,7 @@ from safety import wait_confined
 ROUNDS, THREADS = 50, 2  # of tests/targets/functions.cc
 N = ROUNDS * THREADS
 PROGRAM = os.path.join(TARGETS, "functions")
+WITHOUT_ADMIN = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")
 
 
 class Run:
@@ -75,6 +76,14 @@ def code(pid, name):
         return memory.read(24)
 
 
+def lacks_links(tap, name):
+    """Whether the kernel puts programs into code for who has CAP_SYS_ADMIN alone: a skip."""
+    lacks = tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 10)
+    if lacks:
+        tap.skip(name, "the kernel puts programs into code for who has CAP_SYS_ADMIN", "Linux 6.10")
+    return lacks
+
+
 def exact(tap):
     """All counts are those that the program has."""
     with Target("functions") as target:
@@ -120,10 +129,9 @@ def destroyed(tap):
 
 def linked(tap):
     """Where the command may open no event of a probe, links of BPF put the programs into the code."""
-    if tuple(map(int, os.uname().release.split("-")[0].split(".")[:2])) < (6, 10):
-        tap.skip("links", "the kernel puts programs into code for who has CAP_SYS_ADMIN", "Linux 6.10")
+    if lacks_links(tap, "links"):
         return
-    Run.prefix = ("setpriv", "--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin")
+    Run.prefix = WITHOUT_ADMIN
     try:
         with Target("functions") as target:
             for function, n, *options in ("leaf", N), ("basket::add(int)", N), ("recurses", 4 * N, "--return"):

@@ -147,9 +147,8 @@ struct sw_event_options {
 	/* Nothing of the process is read after the sampler was created, as the caller gives its privileges up then: only for
 	 * native code, and events end with -SW_E_CHANGED when there is new code. */
 	bool fixed;
-	/* Opens the event of a probe for a caller whom the kernel refuses it (CAP_SYS_ADMIN). NULL: nobody does;
-	 * it is not asked where sw_event_probes_linked(). tid is a
-	 * thread of the process. A descriptor, or a negative errno. */
+	/* Opens the event of a probe for a caller whom the kernel refuses it (CAP_SYS_ADMIN). NULL: nobody does, and links are
+	 * used where sw_event_probes_linked(). tid is a thread of the process. A descriptor, or a negative errno. */
 	int (*probe_open)(void *arg, pid_t tid, int file_fd, uint64_t file_off,
 			  uint64_t semaphore_off);
 	void *probe_arg;
