@@ -5,7 +5,7 @@
  * C library's blocks. A line "exec" makes it another
  * program; "fork" makes a child that releases all that it has; "many N" acquires N things and releases none. "ring" begins a thread that acquires and releases
  * without an end, and has RING things at most; "turn" waits until it has acquired RING more, and "rings" prints how many it has acquired.
- * "spin" begins a thread that only computes. "storm N" makes two threads take and give back one reference N times at once, and one
+ * "spin" begins a thread that only computes. "storm N" makes three threads take and give back one reference N times at once, and one
  * more each that they keep.
  */
 #include "target.h"
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5, RING = 16 };
+enum { TURNS = 300, THREADS = 2, HELD_MAX = 4096, BEFORE = 5, RING = 16, STORM_THREADS = 3 };
 
 enum who {
 	BY_RESULT,
@@ -440,13 +440,13 @@ static void *storm_thread(void *n)
 
 static void storm(unsigned long n)
 {
-	pthread_t ids[2];
+	pthread_t ids[STORM_THREADS];
 	storm_begins = false;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < STORM_THREADS; i++)
 		if (pthread_create(&ids[i], NULL, storm_thread, &n) != 0)
 			abort();
 	storm_begins = true;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < STORM_THREADS; i++)
 		(void) pthread_join(ids[i], NULL);
 }
 

@@ -67,6 +67,30 @@ static __always_inline struct sw_called_held *held_add(void *table,
 	return NULL;
 }
 
+/*
+ * Writes down which event has acquired the handle last. time_ns is read before this. Other CPUs may do the same at that
+ * instant: the thread is 0 until the time is that of its event. thread: 0, or the one that runs this.
+ */
+static __always_inline void held_note(struct sw_called_held *held, uint64_t number,
+				      uint64_t time_ns, uint64_t thread)
+{
+	(void) __sync_lock_test_and_set(&held->thread, 0);
+	held->number = number;
+	*(volatile uint64_t *) &held->time_ns = time_ns;
+	(void) __sync_lock_test_and_set(&held->thread, thread);
+}
+
+/* Whether the thread, which runs this, has acquired the handle since then, and nobody after it. */
+static __always_inline bool held_is_by(struct sw_called_held *held, uint64_t thread,
+				       uint64_t since_ns)
+{
+	if (__sync_fetch_and_add(&held->thread, 0) != thread)
+		return false;
+	uint64_t time_ns = *(volatile uint64_t *) &held->time_ns;
+	/* Nobody else writes this thread: where it is there still, it was there all the time, and the time is of its event. */
+	return time_ns >= since_ns && __sync_fetch_and_add(&held->thread, 0) == thread;
+}
+
 enum taken_off { NOT_THERE, TAKEN_OFF, UNSURE };
 
 /* Takes one off the count of a handle. *ret: as it was. */

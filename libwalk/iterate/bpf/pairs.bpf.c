@@ -115,9 +115,8 @@ int sw_pair_taken(void *ctx)
 static __always_inline bool is_inner(const struct sw_called_handle *key,
 				     const struct task_struct *task, uint64_t begin_ns)
 {
-	const struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
-	return held != NULL && held->thread == (uint64_t) (uint32_t) task->pid &&
-	       held->time_ns >= begin_ns;
+	struct sw_called_held *held = bpf_map_lookup_elem(&sw_held, key);
+	return held != NULL && held_is_by(held, (uint32_t) task->pid, begin_ns);
 }
 
 /* Whether the function returns to code from which calls do not count. */
@@ -150,9 +149,7 @@ static __always_inline void given_put_back(struct sw_called_setup *called,
 	struct sw_called_held *held = held_add(&sw_held, &key, called, counts);
 	if (held == NULL)
 		return;
-	held->number = given->held.number;
-	held->time_ns = given->held.time_ns;
-	held->thread = given->held.thread;
+	held_note(held, given->held.number, given->held.time_ns, 0); /* no call of now */
 	alone_put(called, task, SW_CALLED_PAIR_KEPT, key.handle, 1, cookie & SW_CALLED_PLACE_MASK);
 }
 
@@ -205,9 +202,7 @@ int sw_pair_acquired(void *ctx)
 	if (held == NULL)
 		return 0;
 	uint64_t number = __sync_fetch_and_add(&called->n_events, 1);
-	held->number = number;
-	held->time_ns = bpf_ktime_get_ns();
-	held->thread = (uint64_t) (uint32_t) task->pid;
+	held_note(held, number, bpf_ktime_get_ns(), (uint32_t) task->pid);
 	struct sw_called_event event = {.number = number,
 					.what = SW_CALLED_PAIR_ACQUIRED,
 					.value = {key.handle, size * factor,

@@ -61,7 +61,45 @@ static long bpf_map_delete_elem(void *table, const void *key)
 	return 0;
 }
 
+static void (*at_step)(void); /* what another CPU does after a step in the notes on an entry */
+static int steps_until_then;
+
+static void step(void)
+{
+	void (*now)(void) = at_step;
+	if (now == NULL || --steps_until_then != 0)
+		return;
+	at_step = NULL;
+	now();
+}
+
+static void after(int steps, void (*what)(void))
+{
+	steps_until_then = steps;
+	at_step = what;
+}
+
+static uint64_t exchange(uint64_t *word, uint64_t value)
+{
+	const uint64_t ret = *word;
+	*word = value;
+	step();
+	return ret;
+}
+
+static uint64_t thread_read(const uint64_t *word)
+{
+	const uint64_t ret = *word;
+	step();
+	return ret;
+}
+
+/* held_note() and held_is_by() alone have these; n_entries is no thread. */
+#define __sync_lock_test_and_set      exchange
+#define __sync_fetch_and_add(word, n) ((n) == 0 ? thread_read(word) : (*(word) += (n)) - (n))
 #include "iterate/bpf/held.bpf.h"
+#undef __sync_lock_test_and_set
+#undef __sync_fetch_and_add
 
 static const struct sw_called_handle x = {.handle = 0x10}, y = {.handle = 0x20},
 				     z = {.handle = 0x30};
@@ -186,4 +224,47 @@ TEST_WITH(test_same_again, setup, NULL)
 	assert_false(add(&x));
 	assert_int_equal(cpu.n_unsure, 1);
 	assert_int_equal(count_of(&x), 1);
+}
+
+enum { A = 11, B = 12, BEGAN_NS = 100, BEFORE_NS = 50, MEANWHILE_NS = 150 };
+static struct sw_called_held noted;
+static bool found;
+
+static void a_looks(void)
+{
+	found = held_is_by(&noted, A, BEGAN_NS);
+}
+
+static void b_notes(void)
+{
+	held_note(&noted, 2, MEANWHILE_NS, B);
+}
+
+/* A call of A is an inner one where A has acquired the handle since its call began, and no other thread after it. */
+TEST(test_acquired_by)
+{
+	held_note(&noted, 1, MEANWHILE_NS, A);
+	assert_true(held_is_by(&noted, A, BEGAN_NS));
+	assert_false(held_is_by(&noted, B, BEGAN_NS));
+	held_note(&noted, 1, BEFORE_NS, A);
+	assert_false(held_is_by(&noted, A, BEGAN_NS));
+	held_note(&noted, 2, MEANWHILE_NS, B);
+	assert_false(held_is_by(&noted, A, BEGAN_NS));
+}
+
+/* A has acquired the handle before its call, and B acquires it meanwhile: A takes B's time for its own at no step. */
+TEST(test_acquired_by_another_meanwhile)
+{
+	for (int steps = 1; steps <= 2; steps++) {
+		held_note(&noted, 1, BEFORE_NS, A);
+		found = true;
+		after(steps, a_looks);
+		b_notes();
+		assert_null(at_step);
+		assert_false(found);
+	}
+	held_note(&noted, 1, BEFORE_NS, A);
+	after(1, b_notes);
+	assert_false(held_is_by(&noted, A, BEGAN_NS));
+	assert_null(at_step);
 }
