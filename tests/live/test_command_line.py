@@ -152,7 +152,7 @@ def test_stopped(tap):
         wait_until(lambda: [state_of(target.pid, t) for t in os.listdir(f"/proc/{target.pid}/task")] == ["S"] * 3,
                    "its threads to block")
         os.kill(target.pid, signal.SIGSTOP)
-        wait_until(lambda: state_of(target.pid) == "T", "it to stop")
+        wait_until(lambda: all(state_of(target.pid, t) == "T" for t in os.listdir(f"/proc/{target.pid}/task")), "it to stop")
         text = snapwalk(target.pid, *PATIENT).stdout
         tap.check(re.search(rf"^The process is stopped \(SIGSTOP.*by whom is not known\): kill -CONT\s+{target.pid} lets",
                             text, re.M), "a process that is stopped: how it goes on", text)

@@ -26,7 +26,15 @@ static void add(const char *name, const char *kind, int (*prepare)(struct call *
 		long (*block)(struct call *), void (*release)(struct call *))
 {
 	calls[n_calls++] = (struct call){
-		.name = name, .kind = kind, .prepare = prepare, .block = block, .release = release};
+		.name = name, .kind = kind, .prepare = prepare, .block = block, .release = release,
+		.clock = CLOCK_MONOTONIC};
+}
+
+static void add_real_time(const char *name, int (*prepare)(struct call *),
+			  long (*block)(struct call *), void (*release)(struct call *))
+{
+	add(name, "limit", prepare, block, release);
+	calls[n_calls - 1].clock = CLOCK_REALTIME;
 }
 
 static void add_all(void)
@@ -47,7 +55,7 @@ static void add_all(void)
 	add("futex_WAIT_BITSET_absolute", "limit", NULL, block_futex_bitset, release_futex);
 	add("futex_waitv", "none", NULL, block_futex_waitv, release_futex);
 	add("sem_wait", "none", prepare_sem, block_sem_wait, release_sem);
-	add("sem_timedwait", "limit", prepare_sem, block_sem_timedwait, release_sem);
+	add_real_time("sem_timedwait", prepare_sem, block_sem_timedwait, release_sem);
 	add("read_pipe", "none", prepare_pipe_read, block_read, release_pipe);
 	add("write_pipe_full", "none", prepare_pipe_full, block_write_one, release_drain);
 	add("write_pipe_partial", "partial", prepare_pipe_empty, block_write_much, release_drain);
@@ -71,7 +79,7 @@ static void add_all(void)
 	add("msgrcv", "none", prepare_msgrcv, block_msgrcv, release_msgrcv);
 	add("msgsnd", "none", prepare_msgsnd, block_msgsnd, release_msgsnd);
 	add("mq_receive", "none", prepare_mq, block_mq, release_mq);
-	add("mq_timedreceive", "limit", prepare_mq, block_mq_limit, release_mq);
+	add_real_time("mq_timedreceive", prepare_mq, block_mq_limit, release_mq);
 	add("io_getevents(NULL)", "none", prepare_aio, block_io_getevents, release_aio);
 	add("io_getevents(timeout)", "limit", prepare_aio, block_io_getevents_limit, release_aio);
 	add("io_pgetevents(NULL)", "none", prepare_aio, block_io_pgetevents, release_aio);
@@ -108,14 +116,14 @@ static bool wanted(const struct call *call, int argc, char **argv)
 static void *run(void *arg)
 {
 	struct call *call = arg;
-	int64_t begin_ms = now_ms();
+	int64_t begin_ms = now_ms(call->clock);
 	call->tid = gettid();
 	(void) sem_post(&started);
 	errno = 0;
 	long result = call->block(call);
 	int error = result == -1 ? errno : 0;
 	printf("return %s %ld %d %lld\n", call->name, result, error,
-	       (long long) (now_ms() - begin_ms));
+	       (long long) (now_ms(call->clock) - begin_ms));
 	return NULL;
 }
 

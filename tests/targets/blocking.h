@@ -51,6 +51,7 @@ struct call {
 	void (*release)(struct call *);
 	long want; /* what it returns after its event */
 	int want_errno;
+	clockid_t clock; /* that its limit is of: CLOCK_REALTIME is set to other times */
 	pid_t tid;
 	pthread_t thread;
 	int fd;       /* what it waits on */
@@ -71,10 +72,10 @@ static char directory[] = "/tmp/snapwalk-blocking-XXXXXX";
 static int sem_set, n_sems, msg_queue, full_queue;
 enum { SEMS = 8 };
 
-static inline int64_t now_ms(void)
+static inline int64_t now_ms(clockid_t clock)
 {
 	struct timespec t;
-	(void) clock_gettime(CLOCK_MONOTONIC, &t);
+	(void) clock_gettime(clock, &t);
 	return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 

@@ -82,7 +82,7 @@ static long block_sem_wait(struct call *c)
 
 static long block_sem_timedwait(struct call *c)
 {
-	struct timespec t = at(CLOCK_REALTIME, limit_ms);
+	struct timespec t = at(c->clock, limit_ms);
 	return sem_timedwait(&c->sem, &t);
 }
 
@@ -196,7 +196,7 @@ static long block_mq(struct call *c)
 static long block_mq_limit(struct call *c)
 {
 	char buffer[16];
-	struct timespec t = at(CLOCK_REALTIME, limit_ms);
+	struct timespec t = at(c->clock, limit_ms);
 	return mq_timedreceive(c->mq, buffer, sizeof(buffer), NULL, &t);
 }
 
