@@ -443,9 +443,9 @@ int sw_host_run_summary(const struct sw_host_run *run)
 		       (unsigned long long) c.n_ended);
 	if (c.n_unanswered > 0)
 		sw_say("snapwalk", "samples_unanswered",
-		       "%llu samples are lost: the memory of process %d%s does not answer, as that "
-		       "of a file system whose server has stopped; it is looked at again after "
-		       "pauses that grow",
+		       "%llu samples are lost: the memory of process %d%s did not answer in time, "
+		       "as that of a file system whose server has stopped, or where there is no "
+		       "free CPU; it is looked at again after pauses that grow",
 		       (unsigned long long) c.n_unanswered, (int) c.unanswered_pid,
 		       c.n_unanswered_processes > 1 ? ", and of others," : "");
 	if (c.n_lost > c.n_unanswered)

@@ -406,6 +406,7 @@ def several(tap):
         child, terminal = on_a_terminal(one.pid, other.pid, "--duration", "0")
         wait_for_samples(terminal, 1)
         one.process.kill()
+        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)  # each of its threads needs a CPU to end
         wait_for_samples(terminal, 20)
         child.send_signal(signal.SIGINT)
         said = rest_of(terminal)
