@@ -50,7 +50,7 @@ def sleeps(pid):
 
 @contextlib.contextmanager
 def first_to_run():
-    """What is begun in this gets a CPU at once, whatever else runs. Gives None, or why that is refused."""
+    """A CPU at once for what is begun in this, whatever else runs. Gives None, or why that is refused."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
         refused = None
