@@ -366,6 +366,7 @@ CooldownSec=1000
                           "it is no capture")
                 turn(target)
                 wait_until(lambda: len(of_rule(daemon, "files")) == 2, "the event and the process are stored")
+                wait_until(lambda: daemon.status()["watching"] == 0, "the watch to end")
                 status = daemon.status()
                 tap.equal((status["watching"], status["counters"]["events_watched_total"], status["counters"]["events_fired_total"]),
                           (0, 1, 1), "the event is counted")
