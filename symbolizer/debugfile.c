@@ -66,12 +66,6 @@ static int beneath(struct sw_local *local, const char *directory, const char *na
 	return strncmp(found, top, length) == 0 && found[length] == '/' ? sw_take_fd(fd) : -1;
 }
 
-/* Nobody but root says what the file has. */
-static bool is_roots(const struct stat *st)
-{
-	return st->st_uid == 0 && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
 static bool user_may_read(const struct sw_request *request, int path_fd)
 {
 	char path[PATH_MAX];
@@ -88,7 +82,7 @@ static bool image_map(struct sw_image *image, const struct sw_request *request,
 	struct stat st;
 	sw_cleanup(sw_close_p) int path_fd = beneath(request->local, directory, name, beside, &st);
 	if (path_fd < 0 || st.st_size <= 0 || (uint64_t) st.st_size > IMAGE_BYTES_MAX ||
-	    ((beside || !is_roots(&st)) && !user_may_read(request, path_fd)))
+	    !user_may_read(request, path_fd))
 		return false;
 	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(path_fd);
 	if (fd < 0)

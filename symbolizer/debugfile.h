@@ -19,12 +19,10 @@ struct sw_image {
 void sw_image_deinit(struct sw_image *image);
 /* Maps directory/name for reading. False when it is not a regular file, is too large, lies outside of
  * directory, on a file system that may not answer, or cannot be opened. Nothing but a regular file is ever opened:
- * names may be hostile. Unless the file is root's and nobody else may write it, the process's user may read it (may_read of
- * the request's options). */
+ * names may be hostile. The process's user may read it, whosever it is (may_read of the request's options). */
 bool sw_image_map(struct sw_image *image, const struct sw_request *request, const char *directory,
 		  const char *name);
-/* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link,
- * and the process's user may read it, whosever it is. */
+/* The same for a file beside a module, whose directory may be anybody's: nothing on the way there is a symbolic link. */
 bool sw_image_map_beside(struct sw_image *image, const struct sw_request *request,
 			 const char *directory, const char *name);
 

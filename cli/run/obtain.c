@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
 	NS_PER_MS = 1000000,
@@ -99,21 +100,35 @@ static bool may_have_dwo(const struct sw_snapshot *snap)
 	return false;
 }
 
+/* The parser of a snapshot that is kept has root's permissions, to write it: see sw_sandbox_enter(). */
+static bool reads_as_root(const struct confine *c)
+{
+	return c->options->keep != NULL && geteuid() == 0;
+}
+
 /* Before the sandbox is entered, which permits no fork. */
 static void owner_files_start(struct confine *c, const struct sw_snapshot *snap)
 {
-	if (!c->options->no_sandbox && c->options->symbolize.level == SW_SYMBOLS_LINES &&
-	    may_have_dwo(snap))
-		sw_owner_files_start(&c->owner_files,
-				     &(struct sw_owner_files_user){.uid = snap->process.uid,
-								   .gid = snap->process.gid});
+	const struct sw_owner_files_user user = {.uid = snap->process.uid,
+						 .gid = snap->process.gid,
+						 .opens = reads_as_root(c)};
+	const enum sw_symbol_level level = c->options->symbolize.level;
+	if (c->options->no_sandbox)
+		return;
+	if ((user.opens && level != SW_SYMBOLS_NONE) ||
+	    (level == SW_SYMBOLS_LINES && may_have_dwo(snap)))
+		sw_owner_files_start(&c->owner_files, &user);
 }
 
 static void owner_files_use(struct confine *c, struct sw_pipeline_options *how)
 {
-	if (!c->options->no_sandbox) {
-		how->symbolize.dwo_read = sw_owner_files_read_dwo;
-		how->symbolize.dwo_arg = &c->owner_files;
+	if (c->options->no_sandbox)
+		return;
+	how->symbolize.dwo_read = sw_owner_files_read_dwo;
+	how->symbolize.dwo_arg = &c->owner_files;
+	if (reads_as_root(c)) {
+		how->symbolize.may_read = sw_owner_files_may_open;
+		how->symbolize.may_read_arg = &c->owner_files;
 	}
 }
 

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000, WAIT_OPEN_MS = 1000 };
+enum { NS_PER_MS = 1000000, WAIT_MAX_MS = 5000 };
 static const size_t SPACE_BYTES = 256 << 20; /* of one file */
 
 struct question {
@@ -98,8 +98,9 @@ static struct answer file_open(const char *path, uid_t owner)
 static int said_fd; /* for a signal handler */
 
 /* The child has no standard error: whoever waits for its end must not wait for a file system. */
-static void say_trapped(int call)
+static void say_trapped(int call, const void *context)
 {
+	(void) context;
 	const struct answer a = {.size = TRAPPED, .call = (uint64_t) call};
 	(void) !write(said_fd, &a, sizeof(a)); /* nowhere left to complain */
 }
@@ -245,7 +246,7 @@ size_t sw_owner_files_read_dwo(void *arg, const char *path, int64_t deadline_ns,
 bool sw_owner_files_may_open(void *arg, const char *path, int fd)
 {
 	struct stat st;
-	struct answer a = ask(arg, true, path, WAIT_OPEN_MS);
+	struct answer a = ask(arg, true, path, WAIT_MAX_MS);
 	return a.inode != 0 && fstat(fd, &st) == 0 && a.device == st.st_dev && a.inode == st.st_ino;
 }
 

@@ -53,6 +53,11 @@ def overlay(layers, target):
     call(LIBC.mount(b"overlay", target.encode(), b"overlay", 0, options.encode()), f"overlayfs at {target}")
 
 
+def memory(target):
+    """An empty file system in memory."""
+    call(LIBC.mount(b"none", target.encode(), b"tmpfs", 0, b"mode=755"), f"tmpfs at {target}")
+
+
 def unmount(path):
     LIBC.umount2(path.encode(), MNT_DETACH)
 

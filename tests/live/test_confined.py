@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import debug_programs
 from harness import SNAPWALK, TARGETS, Tap, Target, iterator_refused, no_user_namespaces, public, tool, wait_until
 from roles import drive
 
@@ -143,54 +144,19 @@ def debug_file_in_private(tap):
             tap.equal(symbols, ["none"], "... but not one that this user may not read")
 
 
-SPLIT = """
-#include <stdio.h>
-#include <unistd.h>
-static inline __attribute__((always_inline)) int INNER(int *n) { usleep(1000); return n[0]; }
-__attribute__((noinline)) int OUTER(int *n) { int sum = 0; for (;;) sum += INNER(n); return sum; }
-int main(void) { int n[1] = {1}; puts("ready"); fflush(stdout); return OUTER(n); }
-"""
-# Each program: a name that its debug file alone has, and that file.
-SPLIT_FILES = {"split": ("inner_split", "objects/split.dwo"), "packed": ("inner_packed", "packed.dwp"),
-               "plain": ("outer_plain", "plain.debug"), "below": ("outer_below", ".debug/below.debug")}
-
-
-def split_programs(directory):
-    """Programs with their debug information in another file, which are all called other names."""
-    objects = os.path.join(directory, "objects")
-    os.mkdir(objects)
-    os.mkdir(os.path.join(directory, ".debug"))
-    with open(os.path.join(objects, "split.c"), "w") as file:
-        file.write(SPLIT)
-    for name, (_, debug) in SPLIT_FILES.items():
-        stripped, debug = debug.endswith(".debug"), os.path.join(directory, debug)
-        path, split = f"../{name}", [] if stripped else ["-gsplit-dwarf"]
-        commands = [["gcc", "-O2", "-g", "-gdwarf-4", *split, "-D_GNU_SOURCE", f"-DINNER=inner_{name}",
-                     f"-DOUTER=outer_{name}", "-c", "split.c", "-o", f"{name}.o"],
-                    ["gcc", "-o", path, f"{name}.o"]]
-        if name == "packed":
-            commands += [["dwp", "-e", path, "-o", debug], ["rm", f"{name}.dwo"]]
-        elif stripped:
-            commands += [["objcopy", "--only-keep-debug", path, debug],
-                         ["objcopy", "--strip-all", f"--add-gnu-debuglink={debug}", path]]
-        for command in commands:
-            subprocess.run(command, cwd=objects, check=True)
-    os.chmod(directory, 0o755)
-
-
 def split_file_in_private(tap):
     """Debug files of root beside a program of another user, and a .dwo file that it names: no command reads them, also
     those that keep the capability to read all files. All do when that user may read them, and alone looks at its own."""
-    if os.geteuid() != 0 or not all(map(tool, ("gcc", "objcopy", "dwp"))):
+    if os.geteuid() != 0 or debug_programs.missing(debug_programs.FILES):
         tap.skip("private debug files", "not root, no gcc or binutils", Tap.ROOT)
         return
     user = pwd.getpwnam("daemon").pw_uid
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory())
-        split_programs(directory)
+        debug_programs.build(directory, debug_programs.FILES)
         roots = stack.enter_context(Target("threads", 1, 5))
         pids = {name: stack.enter_context(Target(None, path=os.path.join(directory, name), user=user, group=user,
-                                                 extra_groups=[])).pid for name in SPLIT_FILES}
+                                                 extra_groups=[])).pid for name in debug_programs.FILES}
         seconds = ("--via", "direct", "--duration", "1", "--format", "folded")
         ways = {"dump": ("dump", "--via", "direct", *pids.values()),
                 "--burst": ("dump", "--via", "direct", "--burst", "2,20", *pids.values()),
@@ -204,15 +170,15 @@ def split_file_in_private(tap):
         for way in ("dump", "sample"):
             ways[f"{way} without CAP_SETUID"] = (*without, SNAPWALK, *ways[way])
         for owner in (0, user):
-            for _, debug in SPLIT_FILES.values():
+            for _, debug in debug_programs.FILES.values():
                 os.chown(os.path.join(directory, debug), owner, owner)
                 os.chmod(os.path.join(directory, debug), 0o600)
             for way, words in ways.items():
                 program = [] if words[0] == without[0] else [SNAPWALK]
                 run = subprocess.run([*program, *map(str, words)], capture_output=True, text=True)
-                looked = [name for name in SPLIT_FILES if pids[name] in words]
+                looked = [name for name in debug_programs.FILES if pids[name] in words]
                 wanted = looked if owner == user and "two" not in way and not way.endswith("CAP_SETUID") else []
-                tap.equal([name for name in looked if SPLIT_FILES[name][0] in run.stdout], wanted,
+                tap.equal([name for name in looked if debug_programs.FILES[name][0] in run.stdout], wanted,
                           f"{way}: debug files of {'root' if owner == 0 else 'their user'}, mode 0600")
                 tap.check(run.returncode in (0, 3) and run.stdout, f"... and {way} works", (run.returncode, run.stderr))
         for words in (ways["sample"], ("dump", "--via", "direct", pids["split"])):

@@ -170,8 +170,8 @@ def commands(pid, directory):
     return [
         (["dump", pid], DUMPED, False),
         (["dump", "--keep", os.path.join(directory, "keep{}"), pid],
-         [("snapwalk", "keep"), ("snapwalk-unpack", "unpacker")], False),
-        (["record", "-o", os.path.join(directory, "record{}"), pid], [("snapwalk", "keep")], False),
+         [("snapwalk", "keep"), *SAMPLED[1:]], False),
+        (["record", "-o", os.path.join(directory, "record{}"), pid], [("snapwalk", "keep"), SAMPLED[1]], False),
         (["dump", "--fixture", fixture], DUMPED, True),
         (["dump", "--burst", "2,10", pid], SAMPLED, False),
         (["sample", "-d", "1", pid], SAMPLED, False),

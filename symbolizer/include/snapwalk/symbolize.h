@@ -96,8 +96,7 @@ struct sw_symbolize_options {
 	size_t (*dwo_read)(void *arg, const char *path, int64_t deadline_ns, const void **ret);
 	void *dwo_arg;
 	/** Whether the process's user may read a regular file, which is open as an O_PATH descriptor by this absolute path,
-	 * for a process that may read more than that user. Not asked about files below the debug directory that root alone
-	 * may write. Default, NULL: opening it tells. */
+	 * for a process that may read more than that user. Default, NULL: opening it tells. */
 	bool (*may_read)(void *arg, const char *path, int fd);
 	void *may_read_arg;
 };
