@@ -127,6 +127,14 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 		/* The table of what is outstanding, whose descriptor is there. */
 		lists = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_MAP_LOOKUP_BATCH),
 		iterates = SW_FILTER_ALLOWED(SYS_bpf, 0, BPF_ITER_CREATE),
+		no_action_upper = {.argument = 1, .mask = UINT32_MAX, .upper = true},
+		no_action = {.argument = 1, .mask = UINT32_MAX, .also = &no_action_upper},
+		/* A process that libwalk starts looks whether there is one: libwalk/copier/reader.c. */
+		asks_for_handler = {.call = SYS_rt_sigaction,
+				    .action = SECCOMP_RET_ALLOW,
+				    .mask = UINT32_MAX,
+				    .value = SIGSYS,
+				    .also = &no_action},
 		keeps_handler = {.call = SYS_rt_sigaction,
 				 .action = SECCOMP_RET_KILL_PROCESS,
 				 .mask = UINT32_MAX,
@@ -134,8 +142,10 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	struct sw_filter f = {.n = 0};
 	sw_filter_begin(&f);
 	f.traps = (more & SW_SECCOMP_TRAPS) != 0;
-	if (f.traps && (more & SW_SECCOMP_CAPTURE))
+	if (f.traps && (more & SW_SECCOMP_CAPTURE)) {
+		sw_filter_add(&f, &asks_for_handler);
 		sw_filter_add(&f, &keeps_handler);
+	}
 	if (more & SW_SECCOMP_CAPTURE) {
 		sw_filter_add(&f, &lists);
 		sw_calls_add_capture(&f);
@@ -160,21 +170,20 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err)
 	return r < 0 ? r : sw_filter_enter(&f, err);
 }
 
-static void (*trap_say)(int call);
+static void (*trap_say)(int call, const void *context);
 
 /* Another process may have sent the signal. */
 static void on_trap(int number, siginfo_t *info, void *context)
 {
 	int call = info->si_code == BY_FILTER ? info->si_syscall : 0;
-	(void) context;
 	if (info->si_code == BY_FILTER)
-		trap_say(call);
+		trap_say(call, context);
 	/* A number of x32 kills in each filter, whatever handles signals. */
 	(void) syscall((long) (SW_FILTER_X32_BIT | (unsigned) call));
 	(void) raise(number); /* no filter is there yet */
 }
 
-void sw_seccomp_trap(void (*say)(int call))
+void sw_seccomp_trap(void (*say)(int call, const void *context))
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_RESETHAND};
 	sigset_t one;

@@ -281,6 +281,8 @@ static uint64_t cause_of_filter(const char *message)
 {
 	char by_filter[32];
 	(void) snprintf(by_filter, sizeof(by_filter), "killed by signal %d ", SIGSYS); /* fits */
+	if (strstr(message, "sandbox, which does not permit system call ") != NULL)
+		return SW_SAID_OF_TRAP;
 	return strstr(message, by_filter) != NULL ? SW_SAID_OF_FILTER : 0;
 }
 
@@ -337,4 +339,17 @@ void sw_complain_warnings(const char *about, const struct sw_report *report, uin
 				report->n_warnings - shown);
 		sw_complain_for(about, message, "warnings", 0);
 	}
+}
+
+bool sw_complain_of_reader(const char *about, const struct sw_report *report)
+{
+	for (size_t i = 0; i < report->n_warnings; i++) {
+		const struct sw_report_warning *w = &report->warnings[i];
+		const uint64_t cause = cause_of_filter(w->message);
+		if (cause == 0)
+			continue;
+		sw_complain_for(about, w->message, w->code, cause);
+		return true;
+	}
+	return false;
 }

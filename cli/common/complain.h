@@ -50,6 +50,9 @@ int sw_complain_error(const char *about, const struct sw_error *err);
 /* The warnings of a dump, the first few; all of them when asked to. causes: SW_SAID_*. */
 void sw_complain_warnings(const char *about, const struct sw_report *report, uint64_t causes,
 			  bool all);
+/* Prints only the warning that the sandbox has ended the process that reads the data of runtimes, for commands which have no
+ * place for others. False: there is none. */
+bool sw_complain_of_reader(const char *about, const struct sw_report *report);
 
 /* The circumstances that decide which advice can be followed. */
 enum {

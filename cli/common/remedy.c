@@ -272,6 +272,8 @@ static const struct {
 	{"limit_reached", 0, "no option changes that limit"},
 	{"other_program", 0, "leave that option away, or give another process"},
 	{"capture_incomplete", FILED, "the file was made so, and has no more"},
+	{"capture_incomplete", TRAP,
+	 "please report it with the command, its output and 'snapwalk --version'"},
 	{"capture_incomplete", FILTER,
 	 "please report it with the command, its output and the line of 'journalctl -k' with "
 	 "type=1326"},

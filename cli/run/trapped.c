@@ -7,6 +7,7 @@
 #include "text.h"
 
 #include <confine/seccomp.h>
+#include <snapwalk/refused.h>
 
 #include <poll.h>
 #include <string.h>
@@ -32,12 +33,14 @@ void sw_trapped_first(void (*restore)(void))
 }
 
 /* Async-signal-safe. Whoever does not read what is said must not keep the process from its end. */
-static void say(int call)
+static void say(int call, const void *context)
 {
 	char line[LINE_BYTES + DIGITS], digits[DIGITS];
 	struct pollfd to = {.fd = STDERR_FILENO, .events = POLLOUT};
 	size_t n = said.number_at, first = DIGITS;
 	unsigned rest = (unsigned) call;
+	if (sw_reader_is_refused(call, context))
+		return;
 	if (give_back != NULL)
 		give_back();
 	memcpy(line, said.line, n);

@@ -46,6 +46,7 @@ struct burst {
 	size_t n_seen, seen_max;
 	struct sw_tally verdicts[VERDICTS];
 	size_t n_threads[VERDICTS];
+	bool said_reader;
 };
 
 /* ---- captures ----------------------------------------------------------------------------- */
@@ -55,6 +56,8 @@ static int rows(void *arg, const struct sw_report *report, const bool *wanted,
 {
 	struct burst *b = arg;
 	(void) activity;
+	if (!b->said_reader)
+		b->said_reader = sw_complain_of_reader(b->subject->name, report);
 	return sw_tally_rows(&b->stacks, report, wanted, ret_rows, err);
 }
 

@@ -270,9 +270,13 @@ void sw_capture_touch_end(struct sw_capture_space *space)
 	space->snap->priv->hooks_cut |= space->copier.missed;
 	if (!space->copier.missed)
 		return;
-	/* The kernel tells the number of the call in its log alone: the reader cannot say anything. */
-	char how[64] = "did not answer in time";
-	if (died && space->copier.signal == SIGSYS)
+	char how[96] = "did not answer in time";
+	if (died && space->copier.signal == SIGSYS && space->copier.refused >= 0)
+		(void) snprintf(how, sizeof(how),
+				"was ended by the sandbox, which does not permit system call %d",
+				space->copier.refused); /* fits */
+	else if (died && space->copier.signal == SIGSYS)
+		/* The kernel has the number in its log alone. */
 		(void) snprintf(how, sizeof(how), "was killed by signal %d (Bad system call)",
 				SIGSYS); /* fits */
 	else if (died)

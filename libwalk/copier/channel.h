@@ -28,6 +28,8 @@ enum {
 	SW_COPIER_TURNS_MAX = SW_COPIER_PAGES_MAX,
 };
 
+enum { SW_COPIER_REFUSED = 1 << 16 };
+
 enum sw_copier_turn { SW_COPIER_IDLE, SW_COPIER_RUN, SW_COPIER_WANT, SW_COPIER_DONE };
 
 struct sw_copier_range {
@@ -58,6 +60,8 @@ struct sw_copier_channel {
 	/* The reader's tid, as of a robust mutex: the kernel adds FUTEX_OWNER_DIED when the reader ends. Who looks in
 	 * the window has no descriptor of the reader. */
 	_Atomic uint32_t reader;
+	/* The reader's: the number of the system call for which its filter ends it, and SW_COPIER_REFUSED; 0: none. */
+	_Atomic uint32_t refused;
 	uint32_t n_ranges;  /* the reader's */
 	uint32_t n_threads; /* the copier's, as the threads */
 	int32_t cpu;        /* the copier's: the CPU that the reader is to run on; -1: any */

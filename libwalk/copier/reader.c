@@ -6,6 +6,7 @@
 #include "copier/pages.h"
 #include "errors.h"
 
+#include <snapwalk/refused.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -27,11 +28,21 @@ enum {
 		       the copier gives it */
 	REALTIME_US =
 		20000, /* of CPU time with that priority, between two waits; the copier waits for less */
-	CPU_S = 1,               /* of CPU time in all */
+	CPU_S = 1,             /* of CPU time in all */
+	TRAP_BYTES = 64 << 10, /* of the stack of the handler of SIGSYS */
+	BY_FILTER = 1,         /* SYS_SECCOMP of asm-generic/siginfo.h, which libc's headers lack */
+	X32_BIT = 0x40000000,  /* __X32_SYSCALL_BIT: no filter permits a number with it */
 	MEMORY_BYTES = 64 << 20, /* beyond what the process has at its start */
 };
 
 /* ---- in the reader -------------------------------------------------------------------------- */
+
+/* The stack of the handler of SIGSYS, at whose lower end the handler finds the channel: it has no argument. */
+struct trap {
+	const struct trap *self;
+	struct sw_copier_channel *channel;
+	uint8_t stack[TRAP_BYTES];
+};
 
 struct reader {
 	struct sw_copier_channel *channel;
@@ -69,34 +80,78 @@ static void fds_close(void)
 		(void) close(fd); /* or it is not open */
 }
 
-/* The filter allows a program to compute. Memory is never executable. */
+bool sw_reader_is_refused(int call, const void *context)
+{
+	const ucontext_t *at = context;
+	const struct trap *trap = at->uc_stack.ss_sp;
+	if (trap == NULL || at->uc_stack.ss_size != sizeof(*trap) || trap->self != trap)
+		return false;
+	atomic_store(&trap->channel->refused,
+		     (uint32_t) call % SW_COPIER_REFUSED | SW_COPIER_REFUSED);
+	return true;
+}
+
+/* The call was not made. SIGSYS is blocked meanwhile, so that another refused call kills; this one is of x32. */
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	int call = info->si_code == BY_FILTER ? info->si_syscall : 0;
+	(void) number;
+	if (info->si_code == BY_FILTER)
+		(void) sw_reader_is_refused(call, context);
+	(void) syscall(X32_BIT | (long) call);
+}
+
+/* Where the caller has a handler of SIGSYS, which its filter may not permit to change, that one says the call:
+ * sw_reader_is_refused(). */
+static void trap_set(struct sw_copier_channel *channel)
+{
+	struct trap *trap = mmap(NULL, sizeof(*trap), PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction callers;
+	sigset_t one;
+	if (trap == MAP_FAILED || sigaction(SIGSYS, NULL, &callers) < 0)
+		return;
+	*trap = (struct trap){.self = trap, .channel = channel};
+	const stack_t stack = {.ss_sp = trap, .ss_size = sizeof(*trap)};
+	(void) sigfillset(&action.sa_mask); /* these fail only for bad numbers */
+	(void) sigemptyset(&one);
+	(void) sigaddset(&one, SIGSYS);
+	if (sigaltstack(&stack, NULL) == 0 &&
+	    (callers.sa_handler != SIG_DFL || sigaction(SIGSYS, &action, NULL) == 0))
+		(void) pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+/* The filter allows a program to compute. Memory is never executable. A call that it refuses is said first: trap_set(). */
 static bool filter_set(void)
 {
 	static const struct sock_filter program[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 20),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 0, 22),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 19, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 18, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 17, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 16, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 15, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 14, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 13, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 12, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 20, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 20, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 19, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_brk, 18, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 17, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 16, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 15, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getppid, 14, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_gettime, 13, 0),
 		/* glibc up to 2.36: qsort() asks once for the size of the memory. */
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sysinfo, 11, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 10, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 9, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sysinfo, 12, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 11, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 10, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 3, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 2, 5),
 		/* The reader's own alone. */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 4, 3),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 5, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
 		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PROT_EXEC),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -146,7 +201,7 @@ static bool confine(const struct reader *r)
 	(void) prctl(PR_SET_DUMPABLE, 0);
 	return sched_setscheduler(0, SCHED_OTHER, &normal) == 0 &&
 	       syscall(SYS_capset, &header, none) == 0 && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
-	       getppid() == r->parent && filter_set();
+	       getppid() == r->parent && (trap_set(r->channel), filter_set());
 }
 
 /* Waits for the end of a turn that is not the reader's. The signal of the parent's end is not sent when that
@@ -271,6 +326,8 @@ void sw_copier_end(struct sw_copier *c)
 	while (waitpid(c->pid, &status, __WALL) < 0 && errno == EINTR)
 		;
 	c->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	const uint32_t refused = atomic_load(&c->channel->refused);
+	c->refused = (refused & SW_COPIER_REFUSED) != 0 ? (int) (refused % SW_COPIER_REFUSED) : -1;
 	sw_close_p(&c->pidfd);
 	c->pid = 0;
 	c->lost = true;

@@ -40,10 +40,11 @@ enum sw_copier_end {
 struct sw_copier {
 	struct sw_copier_channel *channel; /* owned: a mapping */
 	size_t channel_bytes, threads_max;
-	pid_t pid;    /* of the reader; 0: there is none */
-	int pidfd;    /* of the reader, if there is one; owned */
-	bool lost;    /* it has ended: it is not asked again */
-	int signal;   /* after sw_copier_end(): that ended it; 0: none */
+	pid_t pid;  /* of the reader; 0: there is none */
+	int pidfd;  /* of the reader, if there is one; owned */
+	bool lost;  /* it has ended: it is not asked again */
+	int signal; /* after sw_copier_end(): that ended it; 0: none */
+	int refused; /* likewise the number of the system call that its filter ended it for; -1: it is not known */
 	bool pending; /* it was late in the last run, which is not over for it */
 	struct sw_copier_foreseen *foreseen; /* owned: space for SW_COPIER_PAGES_MAX */
 	size_t n_foreseen;

@@ -26,7 +26,7 @@ SPLIT = ("split", "packed")
 
 
 def commands(name, debug):
-    """What makes the program ../NAME and its debug file, in the directory of the objects."""
+    """Returns the commands that make the program ../NAME and its debug file, in the directory of the objects."""
     path, ids = f"../{name}", [f"-Wl,--build-id=0x{BUILD_ID}"] if name == "identified" else []
     made = [["gcc", "-O2", "-g", "-gdwarf-4", *(["-gsplit-dwarf"] if name in SPLIT else []), "-D_GNU_SOURCE",
              f"-DINNER=inner_{name}", f"-DOUTER=outer_{name}", "-c", "program.c", "-o", f"{name}.o"],

@@ -331,6 +331,28 @@ def said_by_itself(tap):
         unread(tap, target)
 
 
+SAID_OF_READER = ("the process that reads the data of runtimes was ended by the sandbox, which does not permit system call "
+                  f"{TRAPPED}: what it had not asked for by then is missing (capture_incomplete): {REPORT}")
+
+
+def said_of_reader(tap):
+    """The process that reads Python's data has no standard error: the command says which call ended it, also where both have
+    a filter, and goes on. A reader is the first process called snapwalk that enters a filter, or the second one."""
+    if os.geteuid() != 0:
+        tap.skip("said of the reader", "not root", Tap.ROOT)
+        return
+    sleeps = "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.01)"
+    call, short = f"{TRAPPED},1,1,0", f"does not permit system call {TRAPPED}:"
+    with Target(None, "-c", sleeps, path="/usr/bin/python3") as target:
+        for words, place in ((("dump", "--max-stop", "10000", "-v", "--format", "folded"), 0), (("dump", "--burst", "3,20"), 1)):
+            lines, run = drive("at", f"snapwalk:{place}", call, command=[SNAPWALK, *words, target.pid])
+            tap.check(run.returncode in (0, 3) and f"snapwalk: {target.pid}: {SAID_OF_READER}\n" in run.stderr,
+                      f"{' '.join(words[:2])}: the end of the reader is said", (run.returncode, run.stderr, lines[-1:]))
+        _, run = drive("at", "snapwalk:0", call, command=[SNAPWALK, "dump", "--json", target.pid])
+        tap.equal([short in warning["message"] for warning in json.loads(run.stdout)["warnings"]], [True],
+                  "dump --json: it is a warning of the dump")
+
+
 def said_between(tap):
     """The same by commands that parse between captures."""
     if iterator_refused():
@@ -565,6 +587,6 @@ def by_user(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(taken_over, said_by_itself, said_between, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
+    Tap.main(taken_over, said_by_itself, said_of_reader, said_between, taken_over_between, taken_over_at_events, taken_over_in_functions, between_captures, file_in_place,
              snapshot_in_place, files_compared, by_user, seen_from_outside, debug_file_elsewhere, debug_file_in_private,
              split_file_in_private, parsed_of_owner)

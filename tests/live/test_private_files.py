@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 40s
 # strict
-"""What the user of a process may not read is not read for it, by the command as root or by the daemon.
+"""Files that the user of a process may not read are not read for it, by the command as root or by the daemon.
 
 A dump reads files that the process, or somebody else, has chosen: debug files beside its programs and below /usr/lib/debug,
 what these name (.dwo, .dwp, dwz), the perf map. Each of them has a name that no other file has: a result with that name has
@@ -93,7 +93,7 @@ class Files:
             os.setxattr(path, "system.posix_acl_access", NOT_FOR_USER)
 
 
-# What is in the place of each file, and for whom it is then: nobody but root where the last word is None.
+# Each row: a name, the function that puts a thing in the place of each file, and whom it is for; None: nobody but root.
 OBSTACLES = (
     ("a file of root", lambda files: files.copies(0, 0o600), None),
     ("a file for a group of others", lambda files: files.copies(ANOTHER, 0o640), None),

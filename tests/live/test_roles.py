@@ -339,13 +339,10 @@ def test_commands(tap):
 
 
 def test_reader(tap):
-    """The process that reads PHP's data."""
-    if shutil.which("php") is None:
-        tap.skip("reader", "php is not installed", "package php-cli")
-        return
+    """The process that reads Python's data."""
     wanted = [*DUMPED, ("snapwalk", "reader")]
     with tempfile.TemporaryDirectory() as here, \
-            Target(None, "-r", "echo \"ready\\n\"; sleep(3600);", path=shutil.which("php")) as target:
+            Target(None, "-c", "import time\nprint('ready', flush=True)\ntime.sleep(3600)", path="/usr/bin/python3") as target:
         prepare(here)
         of_command(tap, Table(), target.pid, here, ["dump", target.pid], wanted, False)
 

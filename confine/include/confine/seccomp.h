@@ -29,14 +29,15 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err);
 
 /*
  * Before the filter is entered: a call that would kill the process is not made, but sends it a SIGSYS, whose handler calls
- * say() with the number of the call and then ends the process by SIGSYS, with a line of the kernel's log that has this
+ * say() with the number of the call and the context that sigaction(2) describes, and then ends the process by SIGSYS, with a line of the kernel's log that has this
  * number and 0x40000000. say() must be async-signal-safe; all signals are blocked meanwhile.
  *
  * The filter does not permit a change of this handler, and the kernel calls it once: a process that was taken over and
  * comes back from it is killed by its next such call at the latest. With SW_SECCOMP_CAPTURE that holds for each process
- * which it has started, too; in those of libwalk SIGSYS is blocked, and then the call kills without a word.
+ * which it has started, too. In those of libwalk SIGSYS is blocked, and then the call kills without a word, but for the one
+ * that reads the data of runtimes, for which say() calls sw_reader_is_refused(). The handler can be asked for.
  */
-void sw_seccomp_trap(void (*say)(int call));
+void sw_seccomp_trap(void (*say)(int call, const void *context));
 
 /* The same for a process that executes programs which are not ours, and for those: a command of OnDump=, debuginfod-find. What
  * they need not do fails with EPERM; calls newer than Linux 6.1 fail with ENOSYS. */

@@ -73,15 +73,15 @@ struct trapped {
 static struct trapped *trapped;
 static sigjmp_buf taken_over;
 
-static void on_trapped(int call)
+static void on_trapped(int call, const void *context)
 {
 	trapped->n_handled++;
 	trapped->call = call;
 }
 
-static void on_trapped_come_back(int call)
+static void on_trapped_come_back(int call, const void *context)
 {
-	on_trapped(call);
+	on_trapped(call, context);
 	siglongjmp(taken_over, 1);
 }
 
@@ -110,8 +110,8 @@ static void calls_make(bool blocked)
 }
 
 /* SIGSYS ends the child in each case, and no call is made. */
-static void trapped_run(unsigned kind, void (*say)(int call), bool blocked, int n_handled,
-			int n_lived)
+static void trapped_run(unsigned kind, void (*say)(int call, const void *context), bool blocked,
+			int n_handled, int n_lived)
 {
 	int status;
 	struct sw_error err;

@@ -250,8 +250,12 @@ TEST(test_warning_of_a_filter)
 			    "(Bad system call): what it had not asked for by then is missing"},
 		{.code = "capture_incomplete",
 		 .message = "the process that reads the data of runtimes ended: what it had not "
-			    "asked for by then is missing"}};
-	struct sw_report report = {.warnings = warnings, .n_warnings = 2};
+			    "asked for by then is missing"},
+		{.code = "capture_incomplete",
+		 .message = "the process that reads the data of runtimes was ended by the sandbox, "
+			    "which does not permit system call 41: what it had not asked for by "
+			    "then is missing"}};
+	struct sw_report report = {.warnings = warnings, .n_warnings = SW_ARRAY_SIZE(warnings)};
 	listen_begin();
 	sw_complain_warnings("7", &report, 0, false);
 	listen_end(
@@ -261,7 +265,29 @@ TEST(test_warning_of_a_filter)
 		"of 'journalctl -k' with type=1326\n"
 		"snapwalk: 7: the process that reads the data of runtimes ended: what it had not "
 		"asked for by then is missing (capture_incomplete): try again, or allow more with "
-		"--max-stop\n");
+		"--max-stop\n"
+		"snapwalk: 7: the process that reads the data of runtimes was ended by the "
+		"sandbox, which does not permit system call 41: what it had not asked for by then "
+		"is missing (capture_incomplete): please report it with the command, its output "
+		"and 'snapwalk --version'\n");
+}
+
+/* Other warnings have no place there. */
+TEST(test_of_reader_alone)
+{
+	struct sw_report_warning warnings[] = {
+		{.code = "runtime", .message = "php: there is no memory"},
+		{.code = "capture_incomplete",
+		 .message = "it was killed by signal 31 (Bad system call): x"}};
+	const struct sw_report other = {.warnings = warnings, .n_warnings = 1},
+			       ended = {.warnings = warnings, .n_warnings = 2};
+	listen_begin();
+	assert_false(sw_complain_of_reader("7", &other));
+	assert_true(sw_complain_of_reader("7", &ended));
+	listen_end(
+		"snapwalk: 7: it was killed by signal 31 (Bad system call): x "
+		"(capture_incomplete): please report it with the command, its output and the line "
+		"of 'journalctl -k' with type=1326\n");
 }
 
 /* Some causes are in the message alone. */
