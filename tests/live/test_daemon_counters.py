@@ -2,15 +2,19 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 # tier: gate 6s
 """Counters of Status: what moves each of them, by how many, and that the others stay. Counters of events are in
-test_daemon_events.py, those of alerts and of OnDump= in test_daemon_abuse.py, of workers that were ended in test_worker.py."""
+test_daemon_events.py, those of alerts and of OnDump= in test_daemon_abuse.py, of sections in test_daemon_continuous.py."""
 import contextlib
+import ctypes
 import os
 import shutil
+import signal
 
-from daemon import Daemon, refusal
+from daemon import Daemon, name_of, refusal
 from harness import Tap, Target, wait_until
 
 NOBODY = 65534
+PTRACE_SEIZE = 0x4206
+WAITS = "import time\nprint('ready', flush=True)\ntime.sleep(3600)"  # with one thread
 USER = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 PROFILES_MAX = 4  # of a user at once: PROFILES_PER_USER_MAX of daemon/jobs/profile.c
 ASKED = {"calls_total": 1, "connections_total": 1}  # by the second question for them
@@ -109,9 +113,68 @@ def test_store(tap):
         os.mkdir(daemon.state)
 
 
+def seized(pid):
+    """Makes this process the tracer of all that is to be stopped of another one, until both end."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(PTRACE_SEIZE, pid, None, None) < 0:
+        raise OSError(ctypes.get_errno(), "PTRACE_SEIZE")
+
+
+def test_failed(tap):
+    """A thread that another tracer has, a stack with more frames than are asked for."""
+    with Daemon({"Stop": "always"}) as daemon, Target(None, "-c", WAITS, path="/usr/bin/python3") as traced, Target("threads", "2") as target:
+        seized(traced.pid)
+        with Counted(daemon) as counted:
+            name, _ = refusal(daemon.capture, traced.pid)
+        tap.equal((name, counted.moved.get("captures_failed_total"), counted.moved.get("captures_total")), ("AlreadyTraced", 1, None),
+                  "a process that is traced: counted as failed, and not as captured")
+        with Counted(daemon) as counted:
+            dump = daemon.capture(target.pid, options={"depth": 1})["dump"]
+        tap.equal((dump["complete"], counted.without(*MEASURED)), (False, captured(dump) | {"captures_incomplete_total": 1}),
+                  "a dump with one frame of each stack: counted as incomplete")
+
+
+def test_stopped_long(tap):
+    """StopPercent=: a process that was stopped is not stopped again for a hundred times as long."""
+    with Daemon({"Stop": "always", "StopPercent": 1}) as daemon, Target("threads", "50") as target:
+        whys, made = [], 0
+        with Counted(daemon) as counted:
+            while not whys or "target" not in whys:  # on a machine that has much to do the time may be over
+                name, said = refusal(daemon.capture, target.pid)
+                whys += [said.get("why")] if name == "Busy" else []
+                made += name is None
+        tap.equal((whys, counted.moved.get("busy_target_total"), counted.moved.get("captures_total")), (["target"], 1, made),
+                  f"a capture too soon after {made}: counted")
+
+
+def test_workers(tap):
+    """A worker that dies, and one that does not go on."""
+    with Daemon({"TimeoutMs": 1000}) as daemon, Target("threads", "2") as target, daemon.client() as client:
+        with Counted(daemon) as counted:
+            client.send("Profile", {"target": {"pid": target.pid}, "duration_ms": 600000, "rate_hz": 1})
+            worker = wait_until(lambda: next((pid for pid in daemon.workers() if name_of(pid) == "snapwalk-worker"), 0), "a worker")
+            os.kill(worker, signal.SIGKILL)
+            wait_until(lambda: daemon.status()["counters"]["workers_died_total"], "its end to be counted")
+        tap.equal([counted.moved.get(f"workers_{how}_total") for how in ("died", "killed")], [1, None], "a worker that dies: counted")
+    with Daemon({"TimeoutMs": 1000}) as daemon, Target("threads", "2") as target:
+        with Counted(daemon) as counted:
+            timeouts = late = 0
+            while timeouts + late == 0:
+                with daemon.client() as client:
+                    client.send("Capture", {"target": {"pid": target.pid}})
+                    for pid in wait_until(lambda: daemon.workers() or [0], "a worker"):
+                        with contextlib.suppress(ProcessLookupError):
+                            os.kill(pid or daemon.spawner, signal.SIGSTOP if pid else 0)
+                    timeouts += refusal(client.receive)[0] == "Timeout"
+                wait_until(lambda: not daemon.workers(), "the worker to end")
+                late = daemon.log().count("does not end")
+        tap.equal([counted.moved.get(f"workers_{how}_total") for how in ("died", "killed")], [None, timeouts + late],
+                  "a worker that does not go on: counted as killed")
+
+
 def main():
     tap = Tap()
-    tests = tap.chosen(test_captures, test_users, test_queue, test_store)
+    tests = tap.chosen(test_captures, test_users, test_queue, test_store, test_failed, test_stopped_long, test_workers)
     for test in tests:
         if test is test_users and os.geteuid() != 0:
             tap.skip("counters of other users", "not root", Tap.ROOT)

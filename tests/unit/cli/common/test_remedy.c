@@ -45,6 +45,35 @@ TEST(test_every_row_can_be_chosen)
 					 remedies[before].remedy, remedies[i].remedy);
 }
 
+/* Each row is the advice for its own code and causes, alone and beside a cause that no row of its code asks for. */
+TEST(test_each_row)
+{
+	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++) {
+		uint64_t asked = 0;
+		for (size_t k = 0; k < SW_ARRAY_SIZE(remedies); k++)
+			if (strcmp(remedies[k].wire, remedies[i].wire) == 0)
+				asked |= remedies[k].causes;
+		assert_string_equal(sw_remedy(remedies[i].wire, remedies[i].causes),
+				    remedies[i].remedy);
+		for (uint64_t other = 1; other <= SW_SAID_LAST; other <<= 1)
+			if ((asked & other) == 0)
+				assert_string_equal(sw_remedy(remedies[i].wire,
+							      remedies[i].causes | other),
+						    remedies[i].remedy);
+	}
+}
+
+/* Each cause decides somewhere. */
+TEST(test_no_cause_for_nothing)
+{
+	uint64_t asked = 0;
+	for (size_t i = 0; i < SW_ARRAY_SIZE(remedies); i++)
+		asked |= remedies[i].causes;
+	for (uint64_t cause = 1; cause <= SW_SAID_LAST; cause <<= 1)
+		if ((asked & cause) == 0)
+			fail_msg("no row asks for cause %#" PRIx64, cause);
+}
+
 /* All causes together and each alone: what is advised has to be possible. */
 static void check_possible(const char *wire)
 {
