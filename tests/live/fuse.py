@@ -53,6 +53,12 @@ def overlay(layers, target):
     call(LIBC.mount(b"overlay", target.encode(), b"overlay", 0, options.encode()), f"overlayfs at {target}")
 
 
+def overlay_to_write(lower, upper, work, target):
+    """Changes go into the directory upper; work is an empty one beside it."""
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    call(LIBC.mount(b"overlay", target.encode(), b"overlay", 0, options.encode()), f"overlayfs at {target}")
+
+
 def memory(target):
     """An empty file system in memory."""
     call(LIBC.mount(b"none", target.encode(), b"tmpfs", 0, b"mode=755"), f"tmpfs at {target}")

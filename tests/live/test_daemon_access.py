@@ -14,8 +14,9 @@ import socket
 import sys
 import tempfile
 
+import fuse
 from daemon import UNPRIVILEGED, Daemon, private_copy, refusal
-from harness import TARGETS, Tap, Target, public, state_of, wait_until
+from harness import TARGETS, Tap, Target, no_mounts, no_user_namespaces, public, state_of, wait_until
 
 OTHER = 65533
 GAMES = grp.getgrnam("games").gr_gid
@@ -379,6 +380,53 @@ def deny_paths(tap):
         shutil.rmtree(directory)
 
 
+def deny_on_overlay(tap):
+    """The same on overlayfs, where a file has another inode after it was changed: by the path, a hard link, a bind mount, in
+    a process that began before the change, and in one whose user namespace has mounted the layers itself."""
+    if no_mounts():
+        tap.skip("Deny= on overlayfs", no_mounts(), tap.MOUNTS)
+        return
+    with contextlib.ExitStack() as stack:
+        top = stack.enter_context(tempfile.TemporaryDirectory(prefix="snapwalk-deny-", dir="/var/tmp"))
+        lower, upper, work, merged, bound, *own = (os.path.join(top, name) for name in ("lower", "upper", "work", "merged", "bound",
+                                                                                       "own", "ownwork"))
+        for path in (lower, upper, work, merged, bound, *own):
+            os.mkdir(path)
+            os.chmod(path, 0o755)
+            if path in own:
+                os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
+        os.chmod(top, 0o755)
+        program = os.path.join(merged, "denied")
+        shutil.copy(os.path.join(TARGETS, "chain_pie"), os.path.join(lower, "denied"))
+        fuse.enter_mounts()
+        try:
+            fuse.overlay_to_write(lower, upper, work, merged)
+        except OSError as error:
+            tap.skip("Deny= on overlayfs", str(error), "overlayfs")
+            return
+        stack.callback(fuse.unmount, merged)
+        fuse.bind(merged, bound)
+        stack.callback(fuse.unmount, bound)
+
+        def run(path, *words):
+            return stack.enter_context(Target(None, *words, path=path)).pid
+
+        found = {"by its path": run(program)}
+        os.link(program, os.path.join(merged, "hard"))
+        os.chmod(program, 0o711)  # copied up
+        found.update({"after a change": run(program), "by a hard link": run(os.path.join(merged, "hard")),
+                      "by a bind mount": run(os.path.join(bound, "denied"))})
+        script = f"mount -t overlay overlay -o lowerdir={lower},upperdir={own[0]},workdir={own[1]} {merged} && exec {program}"
+        if not no_user_namespaces():
+            found["in a user namespace"] = run(shutil.which("unshare"), "-Urm", "sh", "-c", script)
+        other = run(os.path.join(TARGETS, "chain"))
+        with Daemon({"Deny": program}) as daemon:
+            for what, pid in found.items():
+                name, got = refusal(daemon.capture, pid)
+                tap.equal((name, got.get("rule")), ("NotPermitted", "deny"), f"Deny= on overlayfs, {what}: it is not captured")
+            tap.equal(refusal(daemon.capture, other)[0], None, "Deny= on overlayfs: another program is")
+
+
 def privileges(tap, daemon):
     """The processes have what they need, and nothing else."""
     def field(pid, name):
@@ -430,7 +478,8 @@ def main():
                      privileges):
             tap.guard(test, daemon)
         wait_until(lambda: not daemon.workers(), "workers to end")
-    for test in tap.chosen(kept, kept_and_denied, namespace_reloaded, deny_list, deny_paths, user_mode):
+    for test in tap.chosen(kept, kept_and_denied, namespace_reloaded, deny_list, deny_paths, user_mode,
+                           deny_on_overlay):  # the last one: it has mounts of its own from then on
         tap.guard(test)
     tap.done()
 

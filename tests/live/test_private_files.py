@@ -169,11 +169,38 @@ def expected_of(who):
             "all": {"command": ALL, "daemon": {*below, "map"}, "--keep": set(KEPT)}}[who]
 
 
-def tried(tap, obstacles, set_user):
+def build_on_overlay(stack, directory):
+    """Programs and files that come from the lower layer of overlayfs: what is put in their places is made in the upper one.
+    Returns why it cannot be, or None."""
+    top = stack.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp"))
+    layers = [os.path.join(top, name) for name in ("empty", "lower", "work", "upper", "work2")]
+    for path in layers:
+        os.mkdir(path)
+    os.chmod(top, 0o755)
+    try:
+        fuse.overlay_to_write(*layers[:3], directory)  # names of files are those that they have later
+    except OSError as error:
+        return str(error)
+    try:
+        debug_programs.build(directory, PROGRAMS)
+    finally:
+        fuse.unmount(directory)
+    fuse.overlay_to_write(layers[1], layers[3], layers[4], directory)
+    stack.callback(fuse.unmount, directory)
+    return None
+
+
+def tried(tap, obstacles, set_user, overlay=False):
     with contextlib.ExitStack() as stack:
         directory, spare = (stack.enter_context(tempfile.TemporaryDirectory(dir="/var/tmp")) for _ in range(2))
         os.chmod(spare, 0o755)
-        debug_programs.build(directory, PROGRAMS)
+        if overlay:
+            why = build_on_overlay(stack, directory)
+            if why:
+                tap.skip("files on overlayfs", why, "overlayfs")
+                return
+        else:
+            debug_programs.build(directory, PROGRAMS)
         daemon = stack.enter_context(Daemon())
         pids = start(stack, directory, set_user)
         of_map = f"/proc/{pids['map']}/root/tmp/perf-{pids['map']}.map"
@@ -181,7 +208,7 @@ def tried(tap, obstacles, set_user):
         files = Files([*(os.path.join(directory, path) for _, path in PROGRAMS.values()), of_map], spare)
         for n, (name, put, who) in enumerate(obstacles):
             put(files)
-            what = f"set-user-ID, {name}" if set_user else name
+            what = f"set-user-ID, {name}" if set_user else f"overlayfs, {name}" if overlay else name
             look(tap, what, expected_of(who), daemon, pids, directory, n)
 
 
@@ -193,6 +220,10 @@ def of_set_user(tap):
     tried(tap, SET_USER, True)
 
 
+def of_overlay(tap):
+    tried(tap, SET_USER, False, overlay=True)
+
+
 def main():
     tap = Tap()
     why = no_mounts() or (None if os.path.isdir(debug_programs.DEBUG) else f"no {debug_programs.DEBUG}")
@@ -202,7 +233,7 @@ def main():
         tap.done()
     fuse.enter_mounts()
     fuse.memory(debug_programs.DEBUG)
-    for test in tap.chosen(of_user, of_set_user):
+    for test in tap.chosen(of_user, of_set_user, of_overlay):
         tap.guard(test)
     tap.done()
 
