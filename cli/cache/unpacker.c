@@ -69,7 +69,7 @@ __attribute__((noreturn)) static void child(const struct sw_unpacker *u, const c
 	(void) prctl(PR_SET_NAME, "snapwalk-unpack");
 	/* A process that waits for the end of our output must not wait for the child. */
 	sw_confine_descriptors((int *const[]){&ask_fd, &end_fd}, 2);
-	if (sw_confine_unpacker(debug_dir, u->unpacked.directories[0], &ignored) == 0)
+	if (sw_confine_unpacker(&debug_dir, 1, u->unpacked.directories[0], &ignored) == 0)
 		sw_unpack_serve(ask_fd, debug_dir, &u->unpacked);
 	_exit(0);
 }

@@ -22,7 +22,6 @@
 #include <sys/wait.h>
 
 enum {
-	NS_PER_MS = 1000000,
 	MS_PER_S = 1000,
 	ID_BYTES_MAX = 128, /* in hex */
 	SAID_BYTES = 512,
@@ -45,14 +44,6 @@ struct said {
 	char text[SAID_BYTES + 1];
 	size_t size;
 };
-
-static int remaining_ms(int64_t deadline_ns)
-{
-	if (deadline_ns == 0)
-		return -1;
-	int64_t ms = (deadline_ns - sw_clock_ns()) / NS_PER_MS;
-	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int) ms;
-}
 
 /* ---- the child ------------------------------------------------------------------------------ */
 
@@ -113,7 +104,7 @@ static enum answer answer_wait(pid_t pid, struct said *said, int ask_fd, int64_t
 				  {.fd = said->fd, .events = POLLIN}};
 	int status = 0;
 	do {
-		if (poll(polled, SW_ARRAY_SIZE(polled), remaining_ms(deadline_ns)) <= 0)
+		if (poll(polled, SW_ARRAY_SIZE(polled), sw_clock_left_ms(deadline_ns)) <= 0)
 			break;
 		if (polled[2].revents != 0 && !said_take(said))
 			polled[2].fd = -EBADF; /* it was closed */
@@ -175,7 +166,7 @@ static void serve(int fd, int terminal_fd, int64_t deadline_ns)
 static void environment_set(const char *urls, const char *cache, int64_t deadline_ns)
 {
 	char seconds[16];
-	int s = remaining_ms(deadline_ns) / MS_PER_S + 1;
+	int s = sw_clock_left_ms(deadline_ns) / MS_PER_S + 1;
 	(void) setenv("LC_ALL", "C", 1);
 	(void) setenv("DEBUGINFOD_URLS", urls, 1);
 	(void) setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
@@ -250,7 +241,7 @@ bool sw_fetcher_fetch(void *arg, const char *build_id)
 	struct reply reply = {.answer = ANSWER_SILENT};
 	if (f->fd < 0 || n > ID_BYTES_MAX || write(f->fd, build_id, n) != (ssize_t) n)
 		return false;
-	if (poll(&p, 1, remaining_ms(f->deadline_ns)) != 1 ||
+	if (poll(&p, 1, sw_clock_left_ms(f->deadline_ns)) != 1 ||
 	    read(f->fd, &reply, sizeof(reply)) != sizeof(reply))
 		reply.answer = ANSWER_SILENT;
 	f->is_silent = reply.answer == ANSWER_SILENT;

@@ -13,6 +13,7 @@
 __attribute__((noreturn)) static void serve(const struct sw_config *config, int ask_fd)
 {
 	/* A key for the terminal is for the broker. */
+	static const char *const debug_dir = "/usr/lib/debug";
 	static const int ignored[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sw_unpacked unpacked;
 	struct sw_error err;
@@ -24,7 +25,7 @@ __attribute__((noreturn)) static void serve(const struct sw_config *config, int 
 		_exit(1);
 	sw_unpacker_find(config, &unpacked);
 	if (unpacked.directories[0] == config->cache_dir &&
-	    sw_confine_unpacker("/usr/lib/debug", config->cache_dir, &err) == 0)
+	    sw_confine_unpacker(&debug_dir, 1, config->cache_dir, &err) == 0)
 		sw_unpack_serve(ask_fd, NULL, &unpacked);
 	_exit(0);
 }

@@ -4,12 +4,16 @@
 
 #include <snapwalk/error.h>
 
+#include <stddef.h>
+
 /* Unpacked debug sections: root's. Below it is the daemon's directory. */
 #define SW_SYSTEM_CACHE_DIR "/var/cache/snapwalk"
 
-/* The calling process, which must have one thread, unpacks debug files from now on: it reads files below the one
- * directory, where the kernel has Landlock, makes and removes files in the other, and has no capability. After an
- * error it must not go on. */
-int sw_confine_unpacker(const char *debug_dir, const char *directory, struct sw_error *err);
+/* The calling process, which must have one thread, unpacks debug files from now on: it reads files below these directories,
+ * where the kernel has Landlock, makes and removes files in the other one, and has no capability. At most
+ * SW_UNPACKER_FROM_MAX directories. After an error it must not go on. */
+enum { SW_UNPACKER_FROM_MAX = 64 };
+int sw_confine_unpacker(const char *const *from, size_t n, const char *directory,
+			struct sw_error *err);
 
 #endif

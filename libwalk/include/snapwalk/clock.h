@@ -7,6 +7,7 @@
  * them cannot fail.
  */
 
+#include <limits.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -28,6 +29,15 @@ static inline int64_t sw_clock_ns(void)
 static inline int64_t sw_clock_ms(void)
 {
 	return sw_clock_ns() / 1000000;
+}
+
+/* The milliseconds until a deadline, as poll(2) takes them: 0 when it has passed, -1 when it is 0, which is none. */
+static inline int sw_clock_left_ms(int64_t deadline_ns)
+{
+	if (deadline_ns == 0)
+		return -1;
+	int64_t ms = (deadline_ns - sw_clock_ns()) / 1000000;
+	return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int) ms;
 }
 
 /* CLOCK_REALTIME, for the time of day. */

@@ -14,7 +14,7 @@ static void child_main(const char *directory, int to)
 {
 	struct sw_error err;
 	char path[64];
-	int done = sw_confine_unpacker(directory, directory, &err) == 0 ? CONFINED : 0;
+	int done = sw_confine_unpacker(&directory, 1, directory, &err) == 0 ? CONFINED : 0;
 	(void) snprintf(path, sizeof(path), "%s/made", directory); /* fits */
 	int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 	done |= fd >= 0 ? FILE_MADE : 0;
