@@ -386,7 +386,7 @@ layers-run: $(OBJ_BASE) $(OBJ_FORMATS) $(OBJ_LIBWALK) $(OBJ_SYMBOLIZER) $(OBJ_PR
 		--without 'iterate/programs*.c' --order 'include/snapwalk $(ORDER_LIBWALK)' \
 		--headers --public libwalk/include/snapwalk --machine x86_64
 	@tests/graph.py --objects $(BUILD)/obj/symbolizer --sources symbolizer --headers \
-		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked . finder,search'
+		--public symbolizer/include/snapwalk --order 'include/snapwalk dwarf,packages,unpacked . finder,search,archives'
 	@tests/graph.py --objects $(BUILD)/obj/protocol --sources protocol --headers --machine x86_64 \
 		--public protocol/include/snapwalk --order 'include/snapwalk . report report/text,report/json,report/parse report/html,profile,pipeline,diff merge,profile/pprof naming recording events otlp probes'
 	@tests/graph.py --objects $(BUILD)/obj/cli --sources cli --headers --machine x86_64 --order 'common cache,daemon,doctor,hook,mcp,top run series,dumps events events/objects,events/memory commands .'

@@ -40,9 +40,12 @@ int sw_naming_module(const struct sw_naming *naming, const char *format, const c
 		r = sw_finder_named(naming->finder, path, ret, &ignored);
 	if (r == -SW_E_NOMEM || *ret != NULL)
 		return r;
-	if (strcmp(format, "elf") != 0 || build_id == NULL || !id_read(build_id, id, &bytes))
+	bool is_pe = strcmp(format, "pe") == 0;
+	if ((strcmp(format, "elf") != 0 && !is_pe) || build_id == NULL ||
+	    !id_read(build_id, id, &bytes))
 		return 0;
-	r = sw_finder_module(naming->finder, SW_MODULE_ELF, path, id, bytes, ret, &ignored);
+	r = sw_finder_module(naming->finder, is_pe ? SW_MODULE_PE : SW_MODULE_ELF, path, id, bytes,
+			     ret, &ignored);
 	return r == -SW_E_NOMEM ? r : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "debugfile.h"
 #include "errors.h"
+#include "pe_image.h"
 #include "symbolizer.h"
 
 #include <snapwalk/finder.h>
@@ -32,20 +33,37 @@ struct sw_finder {
 /* A file that is looked for. */
 struct wanted {
 	struct sw_bytes id;
-	bool is_debug;
+	enum sw_plain_kind kind;
 	char hex[2 * SW_ID_BYTES_MOST + 1];
 	struct sw_image *image; /* the caller's */
-	struct sw_elf *elf;
+	struct sw_elf *elf;     /* of an ELF file */
 };
+
+static bool pe_found_at(const struct wanted *w, const struct sw_request *request,
+			const char *directory, const char *name)
+{
+	struct sw_pe_image pe;
+	uint8_t id[SW_BUILD_ID_MAX];
+	if (!sw_image_map(w->image, request, directory, name))
+		return false;
+	if (sw_pe_image_parse(w->image->bytes, &pe) &&
+	    sw_pe_image_build_id(&pe, w->image->bytes, id) == w->id.size &&
+	    memcmp(id, w->id.data, w->id.size) == 0)
+		return true;
+	sw_image_deinit(w->image);
+	return false;
+}
 
 /* An executable file that has no code is the debug file of one. */
 static bool found_at(const struct wanted *w, struct sw_local *local, const char *directory,
 		     const char *name)
 {
 	const struct sw_request request = {.local = local};
+	if (w->kind == SW_PLAIN_PE)
+		return pe_found_at(w, &request, directory, name);
 	if (!sw_image_map_id(&request, directory, name, w->id, w->image, w->elf))
 		return false;
-	if (w->is_debug || !sw_elf_is_debug_file(w->elf))
+	if (w->kind == SW_PLAIN_DEBUG || !sw_elf_is_debug_file(w->elf))
 		return true;
 	sw_image_deinit(w->image);
 	return false;
@@ -55,9 +73,11 @@ static bool found_at(const struct wanted *w, struct sw_local *local, const char 
 static bool found_by_name(const struct wanted *w, struct sw_local *local, const char *directory)
 {
 	static const char *const trees[] = {".build-id/", ""};
-	const char *end = w->is_debug ? ".debug" : "";
-	const char *kind = w->is_debug ? "debuginfo" : "executable";
+	const char *end = w->kind == SW_PLAIN_DEBUG ? ".debug" : "";
+	const char *kind = w->kind == SW_PLAIN_DEBUG ? "debuginfo" : "executable";
 	char name[NAME_BYTES];
+	if (w->kind == SW_PLAIN_PE)
+		return false;
 	for (size_t i = 0; i < SW_ARRAY_SIZE(trees); i++) {
 		(void) snprintf(name, sizeof(name), "%s%.2s/%s%s", trees[i], w->hex, w->hex + 2,
 				end); /* fits */
@@ -76,11 +96,19 @@ static bool found_in_given(struct sw_finder *f, const struct wanted *w)
 		if (found_by_name(w, NULL, o->directories[i]))
 			return true;
 		sw_plain_index_build(&f->plain[i], o->directories[i], o->deadline_ns);
-		const char *name = sw_plain_index_find(&f->plain[i], w->id, w->is_debug);
+		const char *name = sw_plain_index_find(&f->plain[i], w->id, w->kind);
 		if (name != NULL && found_at(w, NULL, o->directories[i], name))
 			return true;
 	}
 	return false;
+}
+
+/* Packages of the directories that were given. */
+static bool found_in_packages(const struct sw_finder *f, const struct wanted *w)
+{
+	const struct sw_finder_options *o = &f->options;
+	const char *directory = o->unpack != NULL ? o->unpack(o->unpack_arg, w->hex) : NULL;
+	return directory != NULL && found_by_name(w, NULL, directory);
 }
 
 static bool found_in_cache(const struct sw_finder *f, const struct wanted *w)
@@ -90,13 +118,14 @@ static bool found_in_cache(const struct sw_finder *f, const struct wanted *w)
 
 static bool found_below(struct sw_finder *f, const struct wanted *w)
 {
-	return found_in_given(f, w) || found_in_cache(f, w);
+	return found_in_given(f, w) || (w->kind == SW_PLAIN_DEBUG && found_in_packages(f, w)) ||
+	       found_in_cache(f, w);
 }
 
-static bool wanted_init(struct wanted *ret, struct sw_bytes id, bool is_debug,
+static bool wanted_init(struct wanted *ret, struct sw_bytes id, enum sw_plain_kind kind,
 			struct sw_image *image, struct sw_elf *elf)
 {
-	*ret = (struct wanted){.id = id, .is_debug = is_debug, .image = image, .elf = elf};
+	*ret = (struct wanted){.id = id, .kind = kind, .image = image, .elf = elf};
 	if (id.size < SW_ID_BYTES_LEAST || id.size > SW_ID_BYTES_MOST)
 		return false;
 	sw_build_id_hex(id, ret->hex);
@@ -108,14 +137,14 @@ static bool debug_file_find(const struct sw_debug_search *search, struct sw_byte
 {
 	struct sw_finder *f = (struct sw_finder *) search; /* ours */
 	struct wanted w;
-	if (!wanted_init(&w, id, true, image, elf))
+	if (!wanted_init(&w, id, SW_PLAIN_DEBUG, image, elf))
 		return false;
 	bool found = found_below(f, &w);
 	if (!found && f->options.fetch != NULL && f->options.fetch(f->options.fetch_arg, w.hex))
 		found = found_in_cache(f, &w);
 	if (found || !or_whole)
 		return found;
-	w.is_debug = false;
+	w.kind = SW_PLAIN_CODE;
 	if (!found_below(f, &w))
 		return false;
 	if (sw_elf_has_symbols(elf))
@@ -147,9 +176,13 @@ int sw_finder_module(struct sw_finder *f, enum sw_module_kind kind, const char *
 	struct sw_elf elf;
 	struct wanted w;
 	int fd = -EBADF;
-	if (kind == SW_MODULE_ELF &&
-	    wanted_init(&w, (struct sw_bytes){build_id, build_id_bytes}, false, &image, &elf) &&
-	    file_find(f, path, &w)) {
+	const enum sw_plain_kind of_file = kind == SW_MODULE_PE ? SW_PLAIN_PE : SW_PLAIN_CODE;
+	bool has_id =
+		(kind == SW_MODULE_ELF || kind == SW_MODULE_PE) &&
+		wanted_init(&w, (struct sw_bytes){build_id, build_id_bytes}, of_file, &image, &elf);
+	if (has_id && kind == SW_MODULE_ELF && f->options.expect != NULL)
+		f->options.expect(f->options.unpack_arg, w.hex);
+	if (has_id && file_find(f, path, &w)) {
 		fd = sw_take_fd(image.fd); /* which is mapped again, by the module */
 		sw_image_deinit(&image);
 	}
@@ -242,7 +275,7 @@ static void asked_find(struct sw_finder *f, struct sw_module *module)
 	file.data = sw_module_image(module, &file.size);
 	f->is_whole = f->has_elf = file.data != NULL && sw_elf_init(&f->elf, file);
 	id.data = sw_module_build_id(module, &id.size);
-	if (!f->is_whole && wanted_init(&w, id, true, &f->image, &f->elf))
+	if (!f->is_whole && wanted_init(&w, id, SW_PLAIN_DEBUG, &f->image, &f->elf))
 		f->has_elf = found_by_name(&w, sw_context_local(f->ctx), f->options.debug_dir) ||
 			     debug_file_find(&f->search, id, &f->image, &f->elf, false);
 }

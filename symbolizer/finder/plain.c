@@ -5,6 +5,7 @@
 #include "dwarf/deadline.h"
 #include "map.h"
 #include "own_fd.h"
+#include "pe_image.h"
 #include "parts.h"
 
 #include <dirent.h>
@@ -23,10 +24,12 @@ enum {
 	DEADLINE_EVERY = 1 << 6 /* files */
 };
 
+static const char PE_MAGIC[] = "MZ";
+
 struct sw_plain_file {
 	uint8_t id[SW_ID_BYTES_MOST];
 	size_t id_bytes;
-	bool is_debug;
+	enum sw_plain_kind kind;
 	const char *path; /* the arena's; below the directory */
 };
 
@@ -46,7 +49,7 @@ void sw_plain_index_deinit(struct sw_plain_index *index)
 	*index = (struct sw_plain_index){0};
 }
 
-static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes id)
+static void file_add(struct scan *s, enum sw_plain_kind kind, struct sw_bytes id)
 {
 	struct sw_plain_index *index = s->index;
 	struct sw_plain_file *grown =
@@ -58,7 +61,7 @@ static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes i
 	index->files = grown;
 	struct sw_plain_file *file = &index->files[index->n];
 	*file = (struct sw_plain_file){.id_bytes = id.size,
-				       .is_debug = sw_elf_is_debug_file(elf),
+				       .kind = kind,
 				       .path = sw_arena_strdup(&index->arena,
 							       s->path + s->root_bytes + 1)};
 	memcpy(file->id, id.data, id.size);
@@ -66,36 +69,52 @@ static void file_add(struct scan *s, const struct sw_elf *elf, struct sw_bytes i
 	index->n += !s->ended;
 }
 
-/* O_PATH opens nothing: what is no regular file is left alone. */
-static int elf_open(const char *path, struct stat *st)
+static bool has_magic(int fd)
 {
 	char magic[SELFMAG];
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
+	       (memcmp(magic, ELFMAG, SELFMAG) == 0 || memcmp(magic, PE_MAGIC, 2) == 0);
+}
+
+/* O_PATH opens nothing: what is no regular file is left alone. */
+static int image_open(const char *path, struct stat *st)
+{
 	sw_cleanup(sw_close_p) int path_fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (path_fd < 0 || fstat(path_fd, st) < 0 || !S_ISREG(st->st_mode) ||
 	    st->st_size < (off_t) sizeof(Elf32_Ehdr))
 		return -1;
 	sw_cleanup(sw_close_p) int fd = sw_own_fd_open_to_read(path_fd);
-	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t) sizeof(magic) &&
-			       memcmp(magic, ELFMAG, SELFMAG) == 0
-		       ? sw_take_fd(fd)
-		       : -1;
+	return fd >= 0 && has_magic(fd) ? sw_take_fd(fd) : -1;
+}
+
+static void image_look(struct scan *s, struct sw_bytes file)
+{
+	struct sw_elf elf;
+	struct sw_pe_image pe;
+	struct sw_bytes id;
+	uint8_t pe_id[SW_BUILD_ID_MAX];
+	if (sw_elf_init(&elf, file)) {
+		if (sw_elf_build_id(&elf, &id) && id.size >= SW_ID_BYTES_LEAST &&
+		    id.size <= SW_ID_BYTES_MOST)
+			file_add(s, sw_elf_is_debug_file(&elf) ? SW_PLAIN_DEBUG : SW_PLAIN_CODE,
+				 id);
+	} else if (sw_pe_image_parse(file, &pe)) {
+		id = (struct sw_bytes){pe_id, sw_pe_image_build_id(&pe, file, pe_id)};
+		if (id.size > 0)
+			file_add(s, SW_PLAIN_PE, id);
+	}
 }
 
 static void file_look(struct scan *s)
 {
 	struct stat st;
-	sw_cleanup(sw_close_p) int fd = elf_open(s->path, &st);
+	sw_cleanup(sw_close_p) int fd = image_open(s->path, &st);
 	if (fd < 0)
 		return;
 	void *p = mmap(NULL, (size_t) st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
 		return;
-	struct sw_elf elf;
-	struct sw_bytes id;
-	if (sw_elf_init(&elf, (struct sw_bytes){p, (size_t) st.st_size}) &&
-	    sw_elf_build_id(&elf, &id) && id.size >= SW_ID_BYTES_LEAST &&
-	    id.size <= SW_ID_BYTES_MOST)
-		file_add(s, &elf, id);
+	image_look(s, (struct sw_bytes){p, (size_t) st.st_size});
 	(void) munmap(p, (size_t) st.st_size); /* ours */
 }
 
@@ -145,11 +164,11 @@ void sw_plain_index_build(struct sw_plain_index *index, const char *directory, i
 }
 
 const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_bytes id,
-				bool is_debug)
+				enum sw_plain_kind kind)
 {
 	for (size_t i = 0; i < index->n; i++) {
 		const struct sw_plain_file *file = &index->files[i];
-		if (file->is_debug == is_debug && file->id_bytes == id.size &&
+		if (file->kind == kind && file->id_bytes == id.size &&
 		    memcmp(file->id, id.data, id.size) == 0)
 			return file->path;
 	}
@@ -169,7 +188,7 @@ bool sw_plain_index_named(const struct sw_plain_index *index, const char *name,
 	bool found = false;
 	for (size_t i = 0; i < index->n; i++) {
 		const struct sw_plain_file *file = &index->files[i];
-		if (!is_named(file, name))
+		if (file->kind == SW_PLAIN_PE || !is_named(file, name))
 			continue;
 		if (found &&
 		    (ret->size != file->id_bytes || memcmp(ret->data, file->id, ret->size) != 0))

@@ -5,7 +5,14 @@
 #include "arena.h"
 #include "bytes.h"
 
-/* All ELF files below a directory, by the build-ids that are read from them. Zero-initialised is an empty index. */
+/* The kinds of a file, as it is looked for. */
+enum sw_plain_kind {
+	SW_PLAIN_CODE,  /* ELF */
+	SW_PLAIN_DEBUG, /* ELF without code */
+	SW_PLAIN_PE,
+};
+
+/* All ELF and PE files below a directory, by the build-ids that are read from them. Zero-initialised is an empty index. */
 struct sw_plain_index {
 	struct sw_arena arena;
 	struct sw_plain_file *files; /* owned */
@@ -23,12 +30,12 @@ void sw_plain_index_deinit(struct sw_plain_index *index);
  */
 void sw_plain_index_build(struct sw_plain_index *index, const char *directory, int64_t deadline_ns);
 
-/* The build-id of the files with this name, or with it and ".debug". False: there are none, or their build-ids differ. */
+/* The build-id of the ELF files with this name, or with it and ".debug". False: there are none, or their build-ids differ. */
 bool sw_plain_index_named(const struct sw_plain_index *index, const char *name,
 			  struct sw_bytes *ret);
 
-/* The path of a file with that build-id, below the directory; NULL: there is none. is_debug: one without code. */
+/* The path of a file with that build-id, below the directory; NULL: there is none. */
 const char *sw_plain_index_find(const struct sw_plain_index *index, struct sw_bytes id,
-				bool is_debug);
+				enum sw_plain_kind kind);
 
 #endif

@@ -32,6 +32,12 @@ struct sw_finder_options {
 	 * @return whether it is there. Default, NULL: nobody is asked. */
 	bool (*fetch)(void *arg, const char *build_id);
 	void *fetch_arg;
+	/** Has the debug file with this build-id, in hex, unpacked from a package. @return a directory that now has it as
+	 * BUILD-ID/debuginfo, borrowed; NULL: no package has it. Default, NULL: there are no packages. */
+	const char *(*unpack)(void *arg, const char *build_id);
+	/** With unpack: which build-ids it may be called with later. */
+	void (*expect)(void *arg, const char *build_id);
+	void *unpack_arg;
 };
 
 /** @return 0; -SW_E_NOMEM. Free with sw_finder_destroy(), after each symbolizer that used it. */
