@@ -52,8 +52,9 @@ static void add(struct sw_report_builder *b, const char *code, const char *messa
 		(struct sw_report_hint){.code = code, .message = message};
 }
 
-/* Distinct names; the first ones as text, with "…" for the others. */
+/* Distinct names; the first ones as text. */
 struct names {
+	const char *between; /* of the text */
 	const char *seen[NAMES_SEEN];
 	size_t n;
 	struct sw_text text; /* owned */
@@ -67,16 +68,14 @@ static void names_add(struct names *names, const char *name)
 	if (names->n == NAMES_SEEN)
 		return;
 	if (names->n < NAMES_SHOWN)
-		sw_text_printf(&names->text, "%s%s", names->n > 0 ? ", " : "", name);
-	else if (names->n == NAMES_SHOWN)
-		sw_text_printf(&names->text, ", …");
+		sw_text_printf(&names->text, "%s%s", names->n > 0 ? names->between : "", name);
 	names->seen[names->n++] = name;
 }
 
 static void hint_packages(struct sw_report_builder *b)
 {
 	const struct sw_report *r = b->report;
-	struct names files = {0}, packages = {0};
+	struct names files = {.between = ", "}, packages = {.between = " "};
 	for (size_t i = 0; i < r->n_modules; i++) {
 		if (r->modules[i].debug_package == NULL)
 			continue;
@@ -86,8 +85,11 @@ static void hint_packages(struct sw_report_builder *b)
 	b->failed |= files.text.failed || packages.text.failed;
 	if (packages.n > 0 && !b->failed)
 		add(b, "debug_package",
-		    sw_arena_printf(b->arena, "symbols of %s are in %s, which can be installed",
-				    files.text.data, packages.text.data));
+		    sw_arena_printf(b->arena,
+				    "symbols of %s%s are in packages: 'sudo apt install %s'%s",
+				    files.text.data, files.n > NAMES_SHOWN ? ", …" : "",
+				    packages.text.data,
+				    packages.n > NAMES_SHOWN ? " and others" : ""));
 	sw_text_deinit(&files.text);
 	sw_text_deinit(&packages.text);
 }

@@ -77,13 +77,13 @@ TEST(test_packages)
 	scene_init(&s);
 	s.frame.function = "f";
 	s.modules[0].debug_package = s.modules[1].debug_package = "libx1-dbgsym";
-	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1 are in "
-					  "libx1-dbgsym, which can be installed\n");
+	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1 are in packages: "
+					  "'sudo apt install libx1-dbgsym'\n");
 	s.modules[2] = s.modules[0];
 	s.modules[2].path = "z";
 	s.modules[2].debug_package = "z-dbg";
-	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1, z are in "
-					  "libx1-dbgsym, z-dbg, which can be installed\n");
+	assert_string_equal(hints_of(&s), "debug_package: symbols of libx.so.1, z are in packages: "
+					  "'sudo apt install libx1-dbgsym z-dbg'\n");
 }
 
 /* However many there are, it is a line. */
@@ -100,8 +100,8 @@ TEST(test_many_packages)
 	}
 	s.report.modules = modules;
 	s.report.n_modules = 100;
-	assert_string_equal(hints_of(&s), "debug_package: symbols of m0, m1, m2, m3, … are in m0, "
-					  "m1, m2, m3, …, which can be installed\n");
+	assert_string_equal(hints_of(&s), "debug_package: symbols of m0, m1, m2, m3, … are in "
+					  "packages: 'sudo apt install m0 m1 m2 m3' and others\n");
 }
 
 /* The carrier threads tell that there are virtual threads, whether they carry some now or not. */
