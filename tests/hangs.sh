@@ -51,6 +51,7 @@ cli/run/naming.c		own	stat
 cli/run/obtain.c		own	open
 cli/run/owner_files.c		apart	open sw_own_fd_open_to_read
 cli/run/output.c		own	open openat stat sw_own_fd_open
+cli/run/packager.c		own	open
 cli/run/rights.c		proc	fstatat open readlinkat
 cli/top/terminal.c		own	open
 confine/descriptors.c		own	open
@@ -115,6 +116,8 @@ libwalk/waits/sockets.c		proc	openat
 libwalk/waits/unowned.c		proc	fopen readlinkat
 libwalk/waits/visible.c		proc	faccessat readlinkat
 protocol/select.c		proc	opendir
+symbolizer/archives/library.c	own	dlopen
+symbolizer/archives/packages.c	own	open openat
 symbolizer/debugfile.c		known	open sw_own_fd_open_to_read
 symbolizer/finder/plain.c	own	lstat open opendir sw_own_fd_open_to_read
 symbolizer/packages/find.c	own	open openat

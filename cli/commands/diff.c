@@ -89,7 +89,7 @@ int sw_cmd_diff(const struct sw_options *options)
 {
 	struct sw_read_dump dumps[DUMPS] = {{0}};
 	struct sw_delivery delivery;
-	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	const bool named = sw_naming_is_asked(options);
 	int status = sw_delivery_begin_parsing(&delivery, options);
 	for (size_t i = 0; i < DUMPS && status == SW_STATUS_COMPLETE; i++)

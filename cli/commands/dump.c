@@ -114,7 +114,7 @@ static int dump_alone(struct dumper *d, const struct sw_subject *subject,
 		      const struct sw_pipeline_options *how, int *ret_code, struct sw_error *err)
 {
 	sw_cleanup(sw_pipeline_deinit) struct sw_pipeline got = {0};
-	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	const bool named = sw_naming_is_asked(d->options);
 	int status = named ? sw_namer_begin(&namer, d->options) : SW_STATUS_COMPLETE;
 	*ret_code = 0;

@@ -75,7 +75,7 @@ int sw_cmd_symbolize(const struct sw_options *options)
 {
 	struct sw_delivery delivery;
 	struct sw_error err = {0};
-	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	int status = sw_delivery_begin_parsing(&delivery, options);
 	sw_cleanup(sw_free_p) struct sw_read_dump *dumps = calloc(options->n_words, sizeof(*dumps));
 	if (status == SW_STATUS_COMPLETE && dumps == NULL) {

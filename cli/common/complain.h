@@ -118,7 +118,8 @@ enum {
 	SW_SAID_OF_CLOSED = INT64_C(1) << 54,   /* one that is not permitted */
 	SW_SAID_OF_FULL = INT64_C(1) << 55,     /* a file system without space */
 	SW_SAID_OF_THERE = INT64_C(1) << 56,    /* a file that is there already */
-	SW_SAID_LAST = SW_SAID_OF_THERE,
+	SW_SAID_OF_PACKAGES = INT64_C(1) << 57, /* packages that debug files are taken out of */
+	SW_SAID_LAST = SW_SAID_OF_PACKAGES,
 };
 
 /* The advice for an error or warning, by its wire name and causes; "" when there is none.

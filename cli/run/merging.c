@@ -173,7 +173,7 @@ static int child_run(void *arg, int fd)
 static int child_run_naming(void *arg, int fd)
 {
 	struct child *c = arg;
-	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	int status = sw_namer_begin(&namer, c->merging->options);
 	if (status == SW_STATUS_COMPLETE) {
 		c->namer = &namer;

@@ -46,7 +46,7 @@ static void cache_find(char ret[static PATH_MAX])
 	ret[0] = '\0';
 }
 
-/* Servers that are waited for leave a part of the time for what is here. */
+/* Servers and packages that are waited for leave a part of the time for what is here. */
 static int64_t fetch_end_ns(const struct sw_options *o, int64_t deadline_ns)
 {
 	enum { FOR_OTHERS = 4 };
@@ -68,7 +68,6 @@ static int fetcher_start(struct sw_namer *n, int64_t deadline_ns)
 	struct sw_error err = {0};
 	const char *urls =
 		o->debuginfod_url != NULL ? o->debuginfod_url : o->inherited->debuginfod_urls;
-	n->fetcher.fd = -EBADF;
 	if (!o->debuginfod)
 		return SW_STATUS_COMPLETE;
 	if (urls == NULL || urls[0] == '\0')
@@ -90,7 +89,10 @@ static int finder_start(struct sw_namer *n, int64_t deadline_ns, struct sw_error
 					      .debug_dir = o->symbolize.debug_dir,
 					      .deadline_ns = deadline_ns,
 					      .fetch = o->debuginfod ? sw_fetcher_fetch : NULL,
-					      .fetch_arg = &n->fetcher};
+					      .fetch_arg = &n->fetcher,
+					      .unpack = o->n_from > 0 ? sw_packager_unpack : NULL,
+					      .expect = o->n_from > 0 ? sw_packager_expect : NULL,
+					      .unpack_arg = &n->packager};
 	int r = sw_session_create(&n->session, err);
 	if (r == 0)
 		r = sw_session_symbolizer(n->session, &n->naming.symbolizer, err);
@@ -105,7 +107,7 @@ int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options)
 {
 	struct sw_error err = {0};
 	const int64_t deadline_ns = sw_deadline_ns(options, options->begin_ns);
-	*ret = (struct sw_namer){.options = options};
+	*ret = (struct sw_namer){.options = options, .fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	for (size_t i = 0; i < options->n_from; i++)
 		if (!is_directory(options->from[i]))
 			return refuse(options->from[i], "it is no directory", SW_SAID_OF_DIRECTORY);
@@ -113,6 +115,9 @@ int sw_namer_begin(struct sw_namer *ret, const struct sw_options *options)
 	int status = fetcher_start(ret, deadline_ns);
 	if (status != SW_STATUS_COMPLETE)
 		return status;
+	if (options->n_from > 0 && sw_packager_start(&ret->packager, options->from, options->n_from,
+						     fetch_end_ns(options, deadline_ns), &err) < 0)
+		return sw_complain_error("--from", &err);
 	if (finder_start(ret, deadline_ns, &err) < 0)
 		return sw_complain_error("snapwalk", &err);
 	ret->naming.finder = ret->finder;
@@ -207,10 +212,21 @@ static void names_put(struct sw_text *text, char *const *names, size_t n, const 
 	}
 }
 
+static void packager_say(const struct sw_packager *p)
+{
+	if (p->is_late)
+		sw_complain_for("--from", "the packages were not read in time", "timeout", 0);
+	else if (p->is_unsupported)
+		sw_complain_for("--from", p->last.why, "unsupported", SW_SAID_OF_PACKAGES);
+	else if (p->last.why[0] != '\0')
+		sw_complain_for("--from", p->last.why, "bad_format", SW_SAID_OF_PACKAGES);
+}
+
 void sw_namer_say_missing(const struct sw_namer *n)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text what = {0}, packages = {0}, remedy = {0},
 						  failure = {0};
+	packager_say(&n->packager);
 	if (n->fetcher.is_silent)
 		sw_complain_for("--debuginfod",
 				"a server did not answer in time, and none was asked again",
@@ -245,6 +261,7 @@ void sw_namer_end(struct sw_namer *n)
 		free(n->packages[i]);
 	}
 	sw_fetcher_end(&n->fetcher);
+	sw_packager_end(&n->packager);
 	sw_session_destroy(n->session);
 	sw_finder_destroy(n->finder);
 	*n = (struct sw_namer){0};

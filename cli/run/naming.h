@@ -4,6 +4,7 @@
 
 #include "common/options.h"
 #include "run/fetcher.h"
+#include "run/packager.h"
 
 #include <snapwalk/naming.h>
 #include <snapwalk/pipeline.h>
@@ -18,6 +19,7 @@ struct sw_namer {
 	struct sw_session *session;       /* owned */
 	struct sw_finder *finder;         /* owned */
 	struct sw_fetcher fetcher;
+	struct sw_packager packager;
 	struct sw_naming naming;
 	char cache[PATH_MAX]; /* of the debuginfod client; "": there is none */
 	/* Files without names, by their build-ids: the first ones. */
@@ -41,7 +43,7 @@ int sw_namer_report(struct sw_namer *namer, struct sw_report *report, struct sw_
 int sw_namer_profile(struct sw_namer *namer, struct sw_profile **profile, struct sw_error *err);
 /* Says on standard error, once, which files had no names, and how to get them. */
 void sw_namer_say_missing(const struct sw_namer *namer);
-/* A namer that was never begun is zero-initialised, but for fetcher.fd, which is -EBADF. */
+/* A namer that was never begun is zero-initialised, but for fetcher.fd and packager.fd, which are -EBADF. */
 void sw_namer_end(struct sw_namer *namer);
 
 #endif

@@ -262,7 +262,7 @@ static int tell(void *arg, int fd)
 	struct sw_output out = {.fd = fd, .direct = true};
 	job->n_written = job->delivery.n_written;
 	job->confine = (struct confine){.options = options, .owner_files.fd = -EBADF};
-	struct sw_namer namer = {.fetcher.fd = -EBADF};
+	struct sw_namer namer = {.fetcher.fd = -EBADF, .packager.fd = -EBADF};
 	if (sw_naming_is_asked(options)) {
 		int status = sw_namer_begin(&namer, options);
 		if (status != SW_STATUS_COMPLETE) {

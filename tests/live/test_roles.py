@@ -167,6 +167,10 @@ def commands(pid, directory):
     with open(dump, "w") as file:
         snapwalk("dump", "--json", pid, capture_output=False, stdout=file)
     snapwalk("record", "-o", fixture, pid)
+    packages = os.path.join(directory, "packages")
+    os.makedirs(packages, exist_ok=True)
+    with open(os.path.join(packages, "x.deb"), "w") as file:
+        file.write("no package")
     return [
         (["dump", pid], DUMPED, False),
         (["dump", "--keep", os.path.join(directory, "keep{}"), pid],
@@ -185,6 +189,8 @@ def commands(pid, directory):
         (["merge", dump, dump], [("snapwalk", "apart")], False),
         (["symbolize", dump], DUMPED, True),
         (["symbolize", "--debuginfod=http://127.0.0.1:9", dump], [*DUMPED, ("snapwalk-fetch", "commands")], True),
+        (["symbolize", "--from", packages, dump],
+         [*DUMPED, ("snapwalk-pack", "commands"), ("snapwalk-pack", "commands", "unpacker")], True),
         (["verify", pid], DUMPED, False),
         # These parse nothing of a target; mcp executes this command, which needs its rights.
         (["mcp"], [], False), (["doctor", pid], [], False),

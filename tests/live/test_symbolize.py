@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -51,6 +52,23 @@ def test_kept(tap):
                 continue
             got, _ = symbolized(path, "--from", os.path.join(fixture, "modules"))
             tap.equal(got, wanted, f"{name}: as if the names had been there")
+
+
+def test_windows(tap):
+    """Images of Windows programs, below a directory whose names say nothing."""
+    with tempfile.TemporaryDirectory() as directory:
+        with tarfile.open(os.path.join(FIXTURES, "wine-10", "recorded.tar.xz")) as tar:
+            tar.extractall(os.path.join(directory, "recorded"))
+        fixture = os.path.join(directory, "recorded")
+        wanted, path = both(["--fixture", fixture], directory)
+        modules = os.path.join(directory, "modules")
+        os.rename(os.path.join(fixture, "modules"), modules)
+        named = {frame["function"] for stack in wanted["stacks"] for frame in stack["frames"] if frame["kind"] == "pe"}
+        with open(path) as file:
+            bare = {frame["function"] for stack in json.load(file)["stacks"] for frame in stack["frames"] if frame["kind"] == "pe"}
+        tap.check(len(named) > 5 and bare == {None}, "a recorded program of Wine, with and without names", (named, bare))
+        got, _ = symbolized(path, "--from", modules)
+        tap.equal(got, wanted, "names of a Windows program, as if they had been there")
 
 
 def test_deadlock(tap):
@@ -432,4 +450,4 @@ def test_refused(tap):
 
 
 if __name__ == "__main__":
-    Tap.main(test_kept, test_deadlock, test_places, test_profile, test_pprof, test_debuginfod, test_refused)
+    Tap.main(test_kept, test_windows, test_deadlock, test_places, test_profile, test_pprof, test_debuginfod, test_refused)
