@@ -233,16 +233,20 @@ $(BIN)/snapwalkd: $(BUILD)/obj/daemon/main.o $(LIB)/libdaemon.a $(LIB)/libconfin
 		$(LIBS_DAEMON) $(LIBS_PROTOCOL) $(LIBS_SYM) $(LIBS_WALK) $(LIBS_UNWIND)
 
 # The command as one file that runs where nothing else is: another C library, an empty root directory. The linker takes
-# load.o before that of libwalk.a, which would load a library.
+# load.o and library.o before those of the archives, which would load a library.
 STATIC := $(BUILD)/static
 $(STATIC)/load.o: libwalk/compare/load.c libwalk/compare/load.h Makefile $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(INC_LIBWALK) -DSW_STATIC -c -o $@ $<
-$(STATIC)/snapwalk: $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
+$(STATIC)/library.o: symbolizer/archives/library.c symbolizer/archives/library.h Makefile $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(INC_SYMBOLIZER) -DSW_STATIC -c -o $@ $<
+$(STATIC)/snapwalk: $(STATIC)/load.o $(STATIC)/library.o $(OBJ_CLI) $(LIB)/libconfine.a $(ARCHIVES)
 	@missing="$(patsubst -l%,lib%.a,$(call without_archive,$(LIBS_STATIC) -lc))"; \
 	[ -z "$$missing" ] || { echo "snapwalk: needed for a static file, but not here: $$missing:" \
 		"'sudo make deps-static' installs the packages of Debian 12" >&2; exit 1; }
-	$(CC) $(ALL_CFLAGS) -static-pie $(ALL_LDFLAGS) -s -o $@ $(STATIC)/load.o $(OBJ_CLI) $(LIB)/libconfine.a \
+	$(CC) $(ALL_CFLAGS) -static-pie $(ALL_LDFLAGS) -s -o $@ $(STATIC)/load.o $(STATIC)/library.o \
+		$(OBJ_CLI) $(LIB)/libconfine.a \
 		$(ARCHIVES) $(LIBS_STATIC)
 .PHONY: static
 static: $(STATIC)/snapwalk

@@ -30,7 +30,7 @@ static const int64_t GRACE_NS = 300000000;
 enum { EXPECT = 'e', UNPACK = 'u' };
 enum { ANSWER_NONE = 'n', ANSWER_FOUND = 'f', ANSWER_UNSUPPORTED = 'u' };
 
-/* For what libarchive allocates: xz with the largest dictionary that libarchive permits needs 1 GB. */
+/* A limit for what libarchive allocates: a package chooses the size of its packer's dictionary. */
 static const rlim_t MEMORY_BYTES_MAX = (rlim_t) 2 << 30;
 
 struct packaged {

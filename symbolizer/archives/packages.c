@@ -30,7 +30,7 @@ enum {
 	CHUNK_BYTES = 1 << 18,
 	WHY_BYTES = 256,
 };
-/* What a package has unpacked (the largest of Debian 12, chromium-dbgsym, has 7 GB), what is kept of one file, and of all. */
+/* Limits of a package when it is unpacked, of one file that is kept, and of all of them. */
 static const uint64_t PACKAGE_BYTES_MAX = UINT64_C(16) << 30, FILE_BYTES_MAX = UINT64_C(8) << 30,
 		      KEPT_BYTES_MAX = UINT64_C(16) << 30;
 
@@ -198,7 +198,7 @@ static void seen_add(struct sw_packages *p, struct sw_bytes id)
 
 /* ---- a file of a package ---------------------------------------------------------------------- */
 
-/* Of the package that is read. */
+/* Keeps the first reason, with the name of the package that is read. */
 static void why_note(struct sw_packages *p, const char *why)
 {
 	if (p->why[0] == '\0')

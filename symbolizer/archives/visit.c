@@ -109,7 +109,7 @@ static struct archive *archive_begin(const struct sw_archive_library *lib, bool 
 	struct archive *a = lib->archive_read_new();
 	if (a == NULL)
 		return NULL;
-	/* They fail for want of memory alone; then the archive has a format that nobody knows. */
+	/* These calls fail for want of memory alone; then the archive has a format that nobody knows. */
 	(void) lib->archive_read_support_filter_gzip(a);
 	(void) lib->archive_read_support_filter_xz(a);
 	(void) lib->archive_read_support_filter_lzma(a);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What one package may cost. */
+/* Limits for one package. */
 struct sw_archive_limits {
 	uint64_t bytes;      /* unpacked, of all its files */
 	size_t files;        /* and all else that has a name */

@@ -88,10 +88,21 @@ def in_empty_root(tap):
         tap.equal(sorted(os.listdir(root)), ["proc", "snapwalk"], "nothing was written there")
 
 
+def no_packages(tap):
+    with tempfile.TemporaryDirectory() as directory, Target("chain_pie") as target:
+        path = os.path.join(directory, "bare.json")
+        subprocess.run([SNAPWALK, "dump", "--symbols", "none", *PATIENT, str(target.pid), "-o", path], check=True, timeout=60)
+        with open(os.path.join(directory, "x.deb"), "w") as file:
+            file.write("a package")
+        result = subprocess.run([STATIC, "symbolize", path, "--from", directory], capture_output=True, text=True, timeout=60)
+        tap.check("packages need libarchive: this snapwalk is a static file" in result.stderr and "main" in result.stdout,
+                  "symbolize: says that it reads no packages, and goes on", result)
+
+
 def main():
     tap = Tap()
     if made(tap):
-        for test in (needs_nothing, in_empty_root):
+        for test in (needs_nothing, in_empty_root, no_packages):
             tap.guard(test)
     tap.done()
 

@@ -43,7 +43,7 @@ SW_PUBLIC void sw_packages_expect(struct sw_packages *packages, const char *buil
 SW_PUBLIC bool sw_packages_unpack(struct sw_packages *packages, const char *build_id,
 				  int directory_fd);
 
-/** What was wrong with the first package that could not be read to its end: NAME: REASON; NULL: nothing. The packages'. */
+/** The first package that could not be read to its end: NAME: REASON; NULL: there is none. The packages'. */
 SW_PUBLIC const char *sw_packages_why(const struct sw_packages *packages);
 
 #ifdef __cplusplus
