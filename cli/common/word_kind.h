@@ -5,8 +5,8 @@
 /* The kind of file that a word of the command line names, when it is no process id. */
 enum sw_word_kind {
 	SW_WORD_NO_FILE,
-	SW_WORD_CORE,     /* an ELF core file */
-	SW_WORD_MINIDUMP, /* of a Windows program */
+	SW_WORD_CORE, /* an ELF core file */
+	SW_WORD_MINIDUMP,
 	SW_WORD_PROGRAM,  /* an ELF program, or a file that may be executed */
 	SW_WORD_SNAPSHOT, /* a directory that record or dump --keep made */
 	SW_WORD_JSON,     /* a file that begins with '{', as dumps and profiles do */

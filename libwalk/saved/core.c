@@ -396,7 +396,8 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path,
 		     struct sw_snapshot **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_snapshot_destroy_p) struct sw_snapshot *snap = NULL;
-	const struct sw_minidump_images images = {options->images, options->n_images};
+	const struct sw_minidump_images images = {options->images, options->n_images,
+						  options->exe_path};
 	int result = sw_snapshot_create(ctx, &snap, err);
 	if (result < 0)
 		return result;
@@ -405,12 +406,6 @@ int sw_core_snapshot(struct sw_context *ctx, const char *core_path,
 	if (result < 0)
 		return result;
 	struct sw_bytes file = {snap->priv->file, snap->priv->file_bytes};
-	if (sw_minidump_is(file) && options->exe_path != NULL)
-		return sw_fail(
-			err, SW_E_INVALID,
-			"%s: this is a minidump, whose images are given by --images DIR, not by "
-			"--exe",
-			core_path);
 	if (!sw_minidump_is(file) && options->n_images > 0)
 		return sw_fail(err, SW_E_INVALID,
 			       "%s: this is no minidump, and --images is for minidumps: give the "

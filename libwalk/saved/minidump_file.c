@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
  * Source: Microsoft, "Minidump Files" (minidumpapiset.h of Windows 10 SDK: MINIDUMP_HEADER, MINIDUMP_STREAM_TYPE and the
- * structures of each stream, which are packed to 4 bytes).
+ * structures of each stream, which are packed to 4 bytes); Breakpad of 2024, minidump_format.h (streams of Linux, MDCVInfoELF).
  */
 #include "saved/minidump_file.h"
 #include "errors.h"
@@ -28,7 +28,15 @@ enum {
 	STREAM_REGIONS = 16,
 	STREAM_THREAD_INFO = 17,
 	STREAM_THREAD_NAMES = 24,
+	STREAM_LINUX_STATUS = 0x47670004,
+	STREAM_LINUX_AUXV = 0x47670008,
+	STREAM_LINUX_MAPS = 0x47670009,
 	ARCHITECTURE_AMD64 = 9, /* PROCESSOR_ARCHITECTURE_AMD64 */
+	/* MINIDUMP_SYSTEM_INFO, PlatformId */
+	PLATFORM_OFF = 20,
+	PLATFORM_LINUX = 0x8201,
+	PLATFORM_ANDROID = 0x8203,
+	GUID_BYTES = 16,
 	THREAD_BYTES = 48,
 	MODULE_BYTES = 108,
 	MODULE_CODEVIEW_OFF = 76,
@@ -203,6 +211,47 @@ static int compare_modules(const void *a, const void *b)
 	return (x->start_avma > y->start_avma) - (x->start_avma < y->start_avma);
 }
 
+static bool all_zero(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+/*
+ * "BpEL" and a build-id of any length, or from older writers "RSDS", of which the GUID is the first 16 bytes of the
+ * build-id as they are. 0: the writer did not find one.
+ */
+static size_t elf_id(struct sw_bytes record, uint8_t id[static SW_BUILD_ID_MAX])
+{
+	static const char elf[] = {'B', 'p', 'E', 'L'}, pdb[] = {'R', 'S', 'D', 'S'};
+	size_t bytes = 0;
+	if (!sw_bytes_has(record, 0, sizeof(elf)))
+		return 0;
+	if (memcmp(record.data, elf, sizeof(elf)) == 0)
+		bytes = record.size - sizeof(elf);
+	else if (memcmp(record.data, pdb, sizeof(pdb)) == 0)
+		bytes = GUID_BYTES;
+	if (bytes > SW_BUILD_ID_MAX || !sw_bytes_copy(record, sizeof(elf), id, bytes) ||
+	    all_zero(id, bytes))
+		return 0;
+	return bytes;
+}
+
+static void module_identify(struct parser *p, struct sw_bytes from, struct sw_minidump_module *m)
+{
+	struct sw_bytes record;
+	bool has_record = u32(from, MODULE_CODEVIEW_OFF) != 0 &&
+			  located(p, from, MODULE_CODEVIEW_OFF, &record);
+	if (has_record)
+		m->build_id_bytes = p->md->is_linux ? elf_id(record, m->build_id)
+						    : sw_pe_codeview_id(record, m->build_id);
+	if (m->build_id_bytes == 0 && !p->md->is_linux)
+		m->build_id_bytes =
+			sw_pe_time_id(m->timestamp, m->image_bytes, m->checksum, m->build_id);
+}
+
 static int modules_take(struct parser *p, struct sw_bytes stream)
 {
 	struct sw_minidump *md = p->md;
@@ -212,7 +261,7 @@ static int modules_take(struct parser *p, struct sw_bytes stream)
 	if (md->modules == NULL)
 		return -SW_E_NOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct sw_bytes from = element_at(all, i, MODULE_BYTES), record;
+		struct sw_bytes from = element_at(all, i, MODULE_BYTES);
 		struct sw_minidump_module m = {.start_avma = u64(from, 0),
 					       .image_bytes = u32(from, 8),
 					       .checksum = u32(from, 12),
@@ -225,16 +274,12 @@ static int modules_take(struct parser *p, struct sw_bytes stream)
 		m.path = string_at(p, u32(from, 20));
 		if (m.path == NULL)
 			m.path = "";
-		if (u32(from, MODULE_CODEVIEW_OFF) != 0 &&
-		    located(p, from, MODULE_CODEVIEW_OFF, &record))
-			m.build_id_bytes = sw_pe_codeview_id(record, m.build_id);
-		if (m.build_id_bytes == 0)
-			m.build_id_bytes =
-				sw_pe_time_id(m.timestamp, m.image_bytes, m.checksum, m.build_id);
+		module_identify(p, from, &m);
 		md->modules[md->n_modules++] = m;
 	}
 	if (md->n_modules == 0)
 		return 0;
+	md->first_avma = md->modules[0].start_avma;
 	qsort(md->modules, md->n_modules, sizeof(*md->modules), compare_modules);
 	size_t kept = 0;
 	for (size_t i = 0; i < md->n_modules; i++)
@@ -292,6 +337,7 @@ static int exception_take(struct parser *p, struct sw_bytes stream)
 	p->md->has_exception = true;
 	e->thread = u32(stream, 0);
 	e->code = u32(stream, RECORD_OFF);
+	e->flags = u32(stream, RECORD_OFF + 4);
 	e->at_avma = u64(stream, RECORD_OFF + 16);
 	e->n_details = u32(stream, RECORD_OFF + 24);
 	if (e->n_details > sizeof(e->details) / sizeof(e->details[0]))
@@ -413,6 +459,32 @@ static int thread_names_take(struct parser *p, struct sw_bytes stream)
 	return 0;
 }
 
+static int status_take(struct parser *p, struct sw_bytes stream)
+{
+	p->md->proc.status = stream;
+	return 0;
+}
+
+static int maps_take(struct parser *p, struct sw_bytes stream)
+{
+	p->md->proc.maps = stream;
+	return 0;
+}
+
+static int auxv_take(struct parser *p, struct sw_bytes stream)
+{
+	p->md->proc.auxv = stream;
+	return 0;
+}
+
+static int system_take(struct parser *p, struct sw_bytes stream)
+{
+	uint32_t platform = 0;
+	p->md->damaged |= !sw_bytes_u32(stream, PLATFORM_OFF, &platform);
+	p->md->is_linux = platform == PLATFORM_LINUX || platform == PLATFORM_ANDROID;
+	return 0;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 static int system_check(struct sw_bytes stream, const char *name, struct sw_error *err)
@@ -425,11 +497,15 @@ static int system_check(struct sw_bytes stream, const char *name, struct sw_erro
 	return 0;
 }
 
-/* The first stream of each type is taken. Threads come before what is said of them. */
+/*
+ * The first stream of each type is taken. Threads come before what is said of them, and the system before what depends on
+ * it.
+ */
 static const struct {
 	uint32_t type;
 	int (*take)(struct parser *p, struct sw_bytes stream);
 } takers[] = {
+	{STREAM_SYSTEM, system_take},
 	{STREAM_THREADS, threads_take},
 	{STREAM_MODULES, modules_take},
 	{STREAM_MEMORY, memory_take},
@@ -439,6 +515,9 @@ static const struct {
 	{STREAM_REGIONS, regions_take},
 	{STREAM_THREAD_INFO, thread_info_take},
 	{STREAM_THREAD_NAMES, thread_names_take},
+	{STREAM_LINUX_STATUS, status_take},
+	{STREAM_LINUX_AUXV, auxv_take},
+	{STREAM_LINUX_MAPS, maps_take},
 };
 
 /* The streams of the directory whose bytes are in the file. */

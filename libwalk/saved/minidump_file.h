@@ -30,9 +30,11 @@ struct sw_minidump_module {
 	uint64_t start_avma, end_avma; /* [start, end) */
 	uint32_t image_bytes, timestamp, checksum;
 	const char *path; /* the arena's, as the process names it: "C:\\x.dll" */
-	/* As sw_pe_image_build_id() makes it. */
+	/* As sw_pe_image_build_id() makes it; of Linux the build-id of the file, its first 16 bytes, or what Breakpad makes of a
+	 * file without one: see sw_minidump_elf_matches(). */
 	uint8_t build_id[SW_BUILD_ID_MAX];
 	size_t build_id_bytes;
+	bool other; /* while files are looked for: there is one of its name, which is another one */
 };
 
 /* A stretch of memory whose state is known: MINIDUMP_MEMORY_INFO. */
@@ -42,18 +44,26 @@ struct sw_minidump_region {
 };
 
 struct sw_minidump_exception {
-	uint32_t thread, code;
+	uint32_t thread, code, flags;
 	uint64_t at_avma;   /* of the instruction */
 	uint32_t n_details; /* at most as many as are here */
 	uint64_t details[15];
 	struct sw_bytes context; /* of the thread, at the exception; no bytes: there is none */
 };
 
+/* Files of /proc as they were, in a minidump of Linux by Breakpad; no bytes: they are not in it. */
+struct sw_minidump_proc {
+	struct sw_bytes maps, status, auxv;
+};
+
 struct sw_minidump {
+	bool is_linux; /* of a program for Linux or Android, as Breakpad and Crashpad write it */
+	struct sw_minidump_proc proc;
 	struct sw_minidump_thread *threads; /* by id; the arena's, as all tables */
 	size_t n_threads;
 	struct sw_minidump_module *modules; /* by address, not overlapping */
 	size_t n_modules;
+	uint64_t first_avma;     /* where the first one of the file's list is; 0: there is none */
 	struct sw_range *ranges; /* in the file's order: they may overlap */
 	size_t n_ranges;
 	struct sw_minidump_region

@@ -33,7 +33,15 @@ int sw_minidump_images_check(const struct sw_minidump_images *images, struct sw_
 			return sw_fail_errno(err, SW_E_IO, "--images %s", images->directories[i]);
 		(void) closedir(dir);
 	}
-	return 0;
+	if (images->exe_path == NULL)
+		return 0;
+	sw_cleanup(sw_close_p) int fd = sw_core_open_regular(images->exe_path);
+	if (fd >= 0)
+		return 0;
+	return errno == EINVAL
+		       ? sw_fail(err, SW_E_FORMAT, "%s: not a regular file, and so no program",
+				 images->exe_path)
+		       : sw_fail_errno(err, SW_E_IO, "%s", images->exe_path);
 }
 
 /* The name of an entry of a directory, whatever its case, into ret. */

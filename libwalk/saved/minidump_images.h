@@ -8,6 +8,7 @@
 struct sw_minidump_images {
 	const char *const *directories; /* borrowed */
 	size_t n;
+	const char *exe_path; /* borrowed: of Linux the file of the program; NULL: not given */
 };
 
 /* The last part of "C:\\dir\\name.dll". */
@@ -23,7 +24,7 @@ const char *sw_minidump_name(const char *path);
 int sw_minidump_image_open(const struct sw_minidump_images *images,
 			   const struct sw_minidump_module *module, bool *ret_other);
 
-/* -SW_E_IO: one of the directories cannot be read. */
+/* -SW_E_IO: one of the directories, or the program, cannot be read; -SW_E_FORMAT: the program is no regular file. */
 int sw_minidump_images_check(const struct sw_minidump_images *images, struct sw_error *err);
 
 #endif

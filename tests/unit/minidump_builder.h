@@ -64,6 +64,13 @@ static inline uint32_t md_string(struct minidump_builder *b, const char *ascii)
 	return at;
 }
 
+/* A stream that is a text. */
+static inline void md_text(struct minidump_builder *b, uint32_t type, const char *text)
+{
+	uint32_t at = md_stream(b, type, strlen(text));
+	memcpy(b->bytes + at, text, strlen(text));
+}
+
 /* The 16 registers from rax on have the values first, first + 1 ...; but rsp and rip. */
 static inline uint32_t md_context(struct minidump_builder *b, uint64_t first, uint64_t rsp,
 				  uint64_t rip)

@@ -148,14 +148,18 @@ SW_PUBLIC int sw_snapshot_from_core(struct sw_context *ctx, const char *core_pat
 
 /** How a core file or a minidump is read; zero-initialised: by what it says itself. */
 struct sw_core_options {
-	const char *exe_path; /* the program of a core file; NULL: as the core file says */
-	/* Directories with images of Windows, for minidumps without all memory: DIR/NAME, or as symbol servers have them. */
+	const char *
+		exe_path; /* the program of a core file, or of a minidump of Linux; NULL: as these say */
+	/*
+	 * Directories with images, for minidumps. Of Windows: DIR/NAME, or as symbol servers have them. Of Linux: DIR/NAME,
+	 * DIR/PATH, or DIR/.build-id/xx/rest.
+	 */
 	const char *const *images;
 	size_t n_images;
 };
 
 /**
- * A snapshot from an ELF core file, or from a minidump of a Windows program for x64.
+ * A snapshot from an ELF core file, or from a minidump for x64: of a Windows program, or of a Linux program by Breakpad or Crashpad.
  * @param options  Borrowed for the call.
  * @return As sw_snapshot_from_core().
  */

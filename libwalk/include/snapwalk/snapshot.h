@@ -282,8 +282,8 @@ enum sw_access_kind { SW_ACCESS_UNKNOWN, SW_ACCESS_READ, SW_ACCESS_WRITE, SW_ACC
 
 /** The signal that ended the process of a core file. */
 struct sw_crash {
-	int signal;         /* 0: none; it did not crash, or is not of a core file */
-	uint32_t exception; /* of a minidump, as EXCEPTION_RECORD has it; 0: none */
+	int signal; /* 0: none; it did not crash, or is not of a core file or a minidump of Linux */
+	uint32_t exception; /* of a minidump of Windows, as EXCEPTION_RECORD has it; 0: none */
 	pid_t tid;          /* the thread that had it */
 	int code;           /* si_code (sigaction(2)) */
 	bool has_code, has_address;

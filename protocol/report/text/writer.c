@@ -70,10 +70,10 @@ static void put_service(struct sw_text_writer *w)
 static void put_owner(struct sw_text_writer *w)
 {
 	const struct sw_report *r = w->report;
-	if (r->process.uid == (uid_t) -1)
+	if (r->host_name == NULL)
 		sw_put(w, "ran on another machine");
-	else
-		sw_put(w, "uid %u", r->process.uid);
+	if (r->process.uid != (uid_t) -1)
+		sw_put(w, "%suid %u", r->host_name == NULL ? ", " : "", r->process.uid);
 	if (r->process.ppid >= 0)
 		sw_put(w, ", parent %d", (int) r->process.ppid);
 	if (r->process.unit != NULL) {
