@@ -87,7 +87,9 @@ void sw_minidump_linux_status(struct sw_bytes status, struct sw_process *process
 	struct sw_bytes name;
 	if (status.size == 0)
 		return;
-	process->pid = (pid_t) status_number(status, "Pid:\t", (uint32_t) process->pid);
+	pid_t pid = (pid_t) status_number(status, "Pid:\t", 0);
+	if (pid != 0)
+		process->pid = pid;
 	process->ppid = (pid_t) status_number(status, "PPid:\t", (uint32_t) process->ppid);
 	process->uid = status_number(status, "Uid:\t", process->uid);
 	process->gid = status_number(status, "Gid:\t", process->gid);

@@ -5,6 +5,7 @@
 #include "minidump_builder.h"
 #include "saved/minidump_context.h"
 #include "saved/minidump_file.h"
+#include "saved/minidump_linux.h"
 #include "test.h"
 
 #include <snapwalk/capture.h>
@@ -368,6 +369,20 @@ TEST(test_snapshot_linux)
 			    "(--images DIR): prog, lib.so");
 	sw_snapshot_destroy(snap);
 	sw_context_destroy(ctx);
+}
+
+/* A process has no id 0. */
+TEST(test_status)
+{
+	struct sw_process process = {.pid = 5, .ppid = 6};
+	static const char text[] = "Pid:\t0\nPPid:\t0\nUid:\t4294967296\nName:\t0123456789abcdefgh";
+	process.uid = 7;
+	sw_minidump_linux_status((struct sw_bytes){(const uint8_t *) text, sizeof(text) - 1},
+				 &process);
+	assert_int_equal(process.pid, 5);
+	assert_int_equal(process.ppid, 0);
+	assert_int_equal(process.uid, 7);
+	assert_string_equal(process.comm, "0123456789abcdefgh");
 }
 
 /* Without the mappings of the process a module is one, and the stack another; a sender is in parameters. */
