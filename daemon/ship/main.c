@@ -4,7 +4,7 @@
 #include "ship/filter.h"
 #include "ship/log.h"
 #include "ship/options.h"
-#include "ship/parts.h"
+#include "ship/processes.h"
 #include "ship/status.h"
 #include "cleanup.h"
 #include "errors.h"
@@ -88,7 +88,7 @@ static int watch(const struct sw_spool *spool, const struct sw_ship_shared *shar
 static int serve(const struct sw_ship_options *o, struct sw_ship_config *config,
 		 struct sw_ship_shared *shared, struct sw_spool *spool, struct sw_error *err)
 {
-	struct sw_ship_parts parts = {
+	struct sw_ship_processes parts = {
 		.socket_path = o->socket_path,
 		.config = config,
 		.shared = shared,
@@ -102,16 +102,16 @@ static int serve(const struct sw_ship_options *o, struct sw_ship_config *config,
 	/* The parts inherit the mask: they end when this process does. */
 	(void) sigprocmask(SIG_BLOCK, &signals, NULL);
 	load_status(spool, shared);
-	int r = sw_ship_parts_confine(config, err);
+	int r = sw_ship_processes_confine(config, err);
 	if (r >= 0)
-		r = sw_ship_parts_start(&parts, err);
+		r = sw_ship_processes_start(&parts, err);
 	if (r == 0) {
 		sw_ship_config_forget(config, SW_SHIP_KINDS);
 		r = sw_ship_filter_watch(err);
 	}
 	if (r == 0)
 		r = watch(spool, shared, &signals, err);
-	sw_ship_parts_deinit(&parts);
+	sw_ship_processes_deinit(&parts);
 	return r;
 }
 

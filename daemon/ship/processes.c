@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-#include "ship/parts.h"
+#include "ship/processes.h"
 #include "ship/collect.h"
 #include "ship/filter.h"
 #include "ship/log.h"
@@ -20,7 +20,7 @@ static int add_known(void *arg, const char *id)
 	return sw_ship_known_add(arg, id);
 }
 
-static int confine_collector(const struct sw_ship_parts *parts, struct sw_error *err)
+static int confine_collector(const struct sw_ship_processes *parts, struct sw_error *err)
 {
 	const struct sw_landlock_path paths[] = {
 		{.path = parts->config->spool, .access = SW_LANDLOCK_WRITE},
@@ -29,7 +29,7 @@ static int confine_collector(const struct sw_ship_parts *parts, struct sw_error 
 	return r < 0 ? r : sw_ship_filter_collect(err);
 }
 
-static int collect(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err)
+static int collect(struct sw_ship_processes *parts, enum sw_ship_kind kind, struct sw_error *err)
 {
 	(void) kind; /* it is of all */
 	struct sw_ship_collector collector = {
@@ -73,7 +73,7 @@ static const char *ca_file_of(const struct sw_ship_target *target)
 	return target->ca_file != NULL ? target->ca_file : "/etc";
 }
 
-static int confine_sender(const struct sw_ship_parts *parts, enum sw_ship_kind kind,
+static int confine_sender(const struct sw_ship_processes *parts, enum sw_ship_kind kind,
 			  struct sw_error *err)
 {
 	const struct sw_ship_target *target = &parts->config->targets[kind];
@@ -88,7 +88,7 @@ static int confine_sender(const struct sw_ship_parts *parts, enum sw_ship_kind k
 	return r < 0 ? r : sw_ship_filter_send(err);
 }
 
-int sw_ship_parts_confine(const struct sw_ship_config *config, struct sw_error *err)
+int sw_ship_processes_confine(const struct sw_ship_config *config, struct sw_error *err)
 {
 	const struct sw_ship_target *targets = config->targets;
 	const struct sw_landlock_path paths[] = {
@@ -109,7 +109,7 @@ int sw_ship_parts_confine(const struct sw_ship_config *config, struct sw_error *
 	return sw_landlock_enter_with_ports(paths, SW_ARRAY_SIZE(paths), ports, n, err);
 }
 
-static int deliver(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err)
+static int deliver(struct sw_ship_processes *parts, enum sw_ship_kind kind, struct sw_error *err)
 {
 	struct sw_ship_sender sender = {
 		.kind = kind,
@@ -132,9 +132,9 @@ static int deliver(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct s
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-typedef int part_fn(struct sw_ship_parts *parts, enum sw_ship_kind kind, struct sw_error *err);
+typedef int part_fn(struct sw_ship_processes *parts, enum sw_ship_kind kind, struct sw_error *err);
 
-static int start(struct sw_ship_parts *parts, const char *name, part_fn *part,
+static int start(struct sw_ship_processes *parts, const char *name, part_fn *part,
 		 enum sw_ship_kind kind, struct sw_error *err)
 {
 	pid_t pid = fork();
@@ -151,7 +151,7 @@ static int start(struct sw_ship_parts *parts, const char *name, part_fn *part,
 	_exit(EXIT_FAILURE);
 }
 
-int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err)
+int sw_ship_processes_start(struct sw_ship_processes *parts, struct sw_error *err)
 {
 	int r = 0;
 	parts->parent = getpid();
@@ -169,7 +169,7 @@ int sw_ship_parts_start(struct sw_ship_parts *parts, struct sw_error *err)
 	return r == 0 ? start(parts, "snapwalk-read", collect, SW_SHIP_KINDS, err) : r;
 }
 
-void sw_ship_parts_deinit(struct sw_ship_parts *parts)
+void sw_ship_processes_deinit(struct sw_ship_processes *parts)
 {
 	sw_close_p(&parts->wake_fd);
 	for (size_t i = 0; i < SW_SHIP_KINDS; i++)
