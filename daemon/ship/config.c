@@ -263,6 +263,14 @@ int sw_ship_config_load(const char *path, struct sw_ship_config *ret, struct sw_
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
+static void wipe(char **token)
+{
+	if (*token != NULL)
+		explicit_bzero(*token, strlen(*token));
+	free(*token);
+	*token = NULL;
+}
+
 /* The owner of the file is the one that the service will run as, or root, who starts it. */
 static int check_mode(int fd, const char *path, struct sw_error *err)
 {
@@ -277,30 +285,44 @@ static int check_mode(int fd, const char *path, struct sw_error *err)
 	return 0;
 }
 
-static int load_token(struct sw_ship_target *t, struct sw_error *err)
+static int read_token(const char *path, char **ret, struct sw_error *err)
 {
 	sw_cleanup(sw_text_deinit) struct sw_text text = {0};
-	sw_cleanup(sw_close_p) int fd =
-		open(t->token_file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	sw_cleanup(sw_close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
-		return sw_fail_errno(err, SW_E_IO, "%s", t->token_file);
-	int r = check_mode(fd, t->token_file, err);
+		return sw_fail_errno(err, SW_E_IO, "%s", path);
+	int r = check_mode(fd, path, err);
 	if (r < 0)
 		return r;
 	r = sw_text_read_fd(&text, fd, SW_SHIP_TOKEN_MAX);
 	if (r == -SW_E_IO)
-		return sw_fail_errno(err, SW_E_IO, "%s", t->token_file);
+		return sw_fail_errno(err, SW_E_IO, "%s", path);
 	if (r < 0)
-		return sw_fail(err, -r, "%s: it is too long, or memory is short", t->token_file);
+		return sw_fail(err, -r, "%s: it is too long, or memory is short", path);
 	const char *data = text.size > 0 ? text.data : "";
 	size_t length = strcspn(data, "\r\n");
-	t->token = strndup(data, length);
+	char *token = strndup(data, length);
 	if (text.data != NULL)
 		explicit_bzero(text.data, text.size);
-	if (t->token == NULL)
+	if (token == NULL)
 		return sw_fail_nomem(err);
-	if (length == 0 || !is_printable(t->token) || strchr(t->token, ' ') != NULL)
-		return sw_fail(err, SW_E_FORMAT, "%s: its first line is no token", t->token_file);
+	if (length == 0 || !is_printable(token) || strchr(token, ' ') != NULL) {
+		wipe(&token);
+		return sw_fail(err, SW_E_FORMAT, "%s: its first line is no token", path);
+	}
+	*ret = token;
+	return 0;
+}
+
+int sw_ship_config_renew(struct sw_ship_target *target, bool *ret_changed, struct sw_error *err)
+{
+	char *token = NULL;
+	int r = read_token(target->token_file, &token, err);
+	if (r < 0)
+		return r;
+	*ret_changed = target->token == NULL || strcmp(target->token, token) != 0;
+	wipe(&target->token);
+	target->token = token;
 	return 0;
 }
 
@@ -309,23 +331,16 @@ int sw_ship_config_tokens(struct sw_ship_config *config, struct sw_error *err)
 	int r = 0;
 	for (size_t i = 0; r == 0 && i < SW_SHIP_KINDS; i++)
 		if (config->targets[i].url != NULL && config->targets[i].token_file != NULL)
-			r = load_token(&config->targets[i], err);
+			r = read_token(config->targets[i].token_file, &config->targets[i].token,
+				       err);
 	return r;
-}
-
-static void forget_token(struct sw_ship_target *t)
-{
-	if (t->token != NULL)
-		explicit_bzero(t->token, strlen(t->token));
-	free(t->token);
-	t->token = NULL;
 }
 
 void sw_ship_config_forget(struct sw_ship_config *config, enum sw_ship_kind but)
 {
 	for (size_t i = 0; i < SW_SHIP_KINDS; i++)
 		if (i != (size_t) but)
-			forget_token(&config->targets[i]);
+			wipe(&config->targets[i].token);
 }
 
 void sw_ship_config_deinit(struct sw_ship_config *config)

@@ -6,6 +6,7 @@
 
 #include <snapwalk/error.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,6 +44,9 @@ int sw_ship_config_load(const char *path, struct sw_ship_config *ret, struct sw_
 /* Reads the files of the tokens, which nobody but their owner and root may read or change. 0; -SW_E_NOT_PERMITTED;
  * -SW_E_FORMAT; -SW_E_IO; -SW_E_NOMEM. */
 int sw_ship_config_tokens(struct sw_ship_config *config, struct sw_error *err);
+/* Reads the token's file of one target again, with the same errors; the old token stays after an error. token_file is not
+ * NULL. */
+int sw_ship_config_renew(struct sw_ship_target *target, bool *ret_changed, struct sw_error *err);
 /* Wipes the tokens of all targets but that of one kind; SW_SHIP_KINDS: of all. */
 void sw_ship_config_forget(struct sw_ship_config *config, enum sw_ship_kind but);
 void sw_ship_config_deinit(struct sw_ship_config *config);

@@ -16,8 +16,10 @@
 #include <strings.h>
 
 enum {
-	HTTP_TOO_EARLY = 425,
+	HTTP_UNAUTHORIZED = 401,
+	HTTP_FORBIDDEN = 403,
 	HTTP_TIMEOUT = 408,
+	HTTP_TOO_EARLY = 425,
 	HTTP_TOO_MANY = 429,
 	CONNECT_MAX_MS = 10 * 1000,
 	HOST_MAX_BYTES = 256,
@@ -32,11 +34,18 @@ struct sw_ship_http {
 	struct sw_ship_answer *answer; /* borrowed; of the request under way */
 };
 
+bool sw_ship_denied(long status)
+{
+	return status == HTTP_UNAUTHORIZED || status == HTTP_FORBIDDEN;
+}
+
 enum sw_ship_verdict sw_ship_judge(long status)
 {
 	if (status >= 200 && status < 300)
 		return SW_SHIP_TAKEN;
-	if (status == HTTP_TIMEOUT || status == HTTP_TOO_EARLY || status == HTTP_TOO_MANY)
+	/* A sender that is denied may be allowed later, and then with the same request. */
+	if (sw_ship_denied(status) || status == HTTP_TIMEOUT || status == HTTP_TOO_EARLY ||
+	    status == HTTP_TOO_MANY)
 		return SW_SHIP_AGAIN;
 	return status >= 400 && status < 500 ? SW_SHIP_REFUSAL : SW_SHIP_AGAIN;
 }
@@ -199,6 +208,20 @@ int sw_ship_http_create(const struct sw_ship_target *target, int64_t timeout_ms,
 	}
 	look_up(target);
 	*ret = http;
+	return 0;
+}
+
+int sw_ship_http_renew(struct sw_ship_http *http, const struct sw_ship_target *target,
+		       struct sw_error *err)
+{
+	struct curl_slist *old = http->headers;
+	http->headers = NULL;
+	if (!add_headers(http, target)) {
+		curl_slist_free_all(http->headers);
+		http->headers = old;
+		return sw_fail_nomem(err);
+	}
+	curl_slist_free_all(old);
 	return 0;
 }
 

@@ -24,6 +24,8 @@ enum sw_ship_verdict {
 	SW_SHIP_REFUSAL, /* it is of no use to send that again */
 };
 enum sw_ship_verdict sw_ship_judge(long status);
+/* Whether a status says that the sender may not send: its token has expired, say. */
+bool sw_ship_denied(long status);
 
 struct sw_ship_http; /* a connection that is used again, and its headers */
 
@@ -32,6 +34,9 @@ struct sw_ship_http; /* a connection that is used again, and its headers */
 int sw_ship_http_create(const struct sw_ship_target *target, int64_t timeout_ms,
 			struct sw_ship_http **ret, struct sw_error *err);
 void sw_ship_http_destroy(struct sw_ship_http *http);
+/* Requests have the target's token as it is now. -SW_E_NOMEM: the token may be the one before. */
+int sw_ship_http_renew(struct sw_ship_http *http, const struct sw_ship_target *target,
+		       struct sw_error *err);
 /* Sends a batch; takes timeout_ms at most, and reads no more than SW_SHIP_*. */
 void sw_ship_http_post(struct sw_ship_http *http, const struct sw_ship_batch *batch,
 		       struct sw_ship_answer *ret);

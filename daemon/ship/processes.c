@@ -9,7 +9,9 @@
 
 #include <confine/landlock.h>
 
+#include <limits.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 
@@ -73,13 +75,31 @@ static const char *ca_file_of(const struct sw_ship_target *target)
 	return target->ca_file != NULL ? target->ca_file : "/etc";
 }
 
+/*
+ * The directory in which the file of the token is read again, or that file when it is in the root. A token is renewed mostly
+ * by a rename, which gives the path another inode, and a rule of Landlock is of an inode.
+ */
+static const char *token_directory_of(const struct sw_ship_target *target, char ret[PATH_MAX])
+{
+	if (target->token_file == NULL)
+		return "/etc";
+	const char *slash = strrchr(target->token_file, '/'); /* the path begins with one */
+	const size_t length = (size_t) (slash - target->token_file);
+	(void) snprintf(ret, PATH_MAX, "%.*s",
+			length > 0 ? (int) length : (int) strlen(target->token_file),
+			target->token_file); /* cut: is not there, and left out */
+	return ret;
+}
+
 static int confine_sender(const struct sw_ship_processes *parts, enum sw_ship_kind kind,
 			  struct sw_error *err)
 {
 	const struct sw_ship_target *target = &parts->config->targets[kind];
+	char directory[PATH_MAX];
 	const struct sw_landlock_path paths[] = {
 		{.path = parts->config->spool, .access = SW_LANDLOCK_WRITE},
 		{.path = ca_file_of(target), .access = SW_LANDLOCK_LIST},
+		{.path = token_directory_of(target, directory), .access = SW_LANDLOCK_LIST},
 		NAMES_AND_CERTIFICATES,
 	};
 	const uint16_t ports[] = {sw_ship_http_port(target), DNS_PORT};
@@ -91,10 +111,17 @@ static int confine_sender(const struct sw_ship_processes *parts, enum sw_ship_ki
 int sw_ship_processes_confine(const struct sw_ship_config *config, struct sw_error *err)
 {
 	const struct sw_ship_target *targets = config->targets;
+	const struct sw_ship_target *profiles = &targets[SW_SHIP_PROFILES];
+	const struct sw_ship_target *dumps = &targets[SW_SHIP_DUMPS];
+	char directories[SW_SHIP_KINDS][PATH_MAX];
 	const struct sw_landlock_path paths[] = {
 		{.path = config->spool, .access = SW_LANDLOCK_WRITE},
-		{.path = ca_file_of(&targets[SW_SHIP_PROFILES]), .access = SW_LANDLOCK_LIST},
-		{.path = ca_file_of(&targets[SW_SHIP_DUMPS]), .access = SW_LANDLOCK_LIST},
+		{.path = ca_file_of(profiles), .access = SW_LANDLOCK_LIST},
+		{.path = ca_file_of(dumps), .access = SW_LANDLOCK_LIST},
+		{.path = token_directory_of(profiles, directories[SW_SHIP_PROFILES]),
+		 .access = SW_LANDLOCK_LIST},
+		{.path = token_directory_of(dumps, directories[SW_SHIP_DUMPS]),
+		 .access = SW_LANDLOCK_LIST},
 		NAMES_AND_CERTIFICATES,
 		/* Modules that look names up, and what OpenSSL loads when it begins. */
 		{.path = "/usr", .access = SW_LANDLOCK_LIST},

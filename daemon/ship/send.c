@@ -34,25 +34,51 @@ static void describe(const struct sw_ship_answer *answer, char *ret, size_t size
 		(void) snprintf(ret, size, "%s", answer->why); /* cut is fine: it is prose */
 }
 
+/* A reason for trying again, as far as the log tells one from the other. */
+enum trouble { TROUBLE_NONE, TROUBLE_FAILS, TROUBLE_DENIED, TROUBLES };
+
 /* The state beside what the caller has set up. */
 struct state {
 	const struct sw_ship_sender *sender;
 	struct sw_ship_retry retry;
-	int64_t said_ns; /* when a failure was said last; 0: never */
-	bool failing;    /* it was said, and not that it is over */
+	int64_t said_ns[TROUBLES]; /* when it was said last; 0: never */
+	enum trouble said;         /* and not that it is over */
+	bool token_unreadable;     /* likewise */
 };
 
-/* Says the first failure of a row, but not more than one in a minute: an end may fail at every other request. */
+/* Says the first failure of a row, but each trouble not more than once in a minute: an end may fail at every other
+ * request. */
 static void say_failure(struct state *s, const struct sw_ship_answer *answer)
 {
 	char why[sizeof(answer->why)];
 	const int64_t now_ns = sw_clock_ns();
-	if (s->failing || (s->said_ns != 0 && now_ns - s->said_ns < between_words_ns))
+	const enum trouble what = sw_ship_denied(answer->status) ? TROUBLE_DENIED : TROUBLE_FAILS;
+	if (s->said == what ||
+	    (s->said_ns[what] != 0 && now_ns - s->said_ns[what] < between_words_ns))
 		return;
-	s->said_ns = now_ns;
-	s->failing = true;
+	s->said_ns[what] = now_ns;
+	s->said = what;
 	describe(answer, why, sizeof(why));
 	sw_ship_log("%s: %s: trying again", url_of(s->sender), why);
+}
+
+/* Reads the file of the token again, which may have been renewed there. */
+static void renew_token(struct state *s)
+{
+	struct sw_ship_target *target = &s->sender->config->targets[s->sender->kind];
+	struct sw_error err = {0};
+	bool changed = false;
+	if (target->token_file == NULL)
+		return;
+	int r = sw_ship_config_renew(target, &changed, &err);
+	if (r == 0)
+		r = sw_ship_http_renew(s->sender->http, target, &err);
+	if (r < 0 && !s->token_unreadable)
+		sw_ship_log("%s: the token stays as it was", err.message);
+	s->token_unreadable = r < 0;
+	if (changed)
+		sw_ship_log("%s: there is another token in %s", url_of(s->sender),
+			    target->token_file);
 }
 
 static void note_end(const struct sw_ship_sender *sender, const struct sw_ship_batch *batch,
@@ -80,15 +106,20 @@ static void deliver(struct state *s, const struct sw_ship_batch *batch)
 	struct sw_ship_answer answer;
 	for (;;) {
 		sw_ship_http_post(sender->http, batch, &answer);
+		const bool denied = sw_ship_denied(answer.status);
+		if (answer.status != 0)
+			sender->shared->denied[sender->kind] = denied;
 		if (sw_ship_judge(answer.status) != SW_SHIP_AGAIN)
 			break;
 		say_failure(s, &answer);
 		sw_ship_count(sender->shared, sender->kind, SW_SHIP_RETRIES, 1);
 		(void) poll(NULL, 0, (int) sw_ship_retry_next(&s->retry, answer.retry_after_ms));
+		if (denied)
+			renew_token(s);
 	}
-	if (s->failing)
+	if (s->said != TROUBLE_NONE)
 		sw_ship_log("%s: it answers again", url_of(sender));
-	s->failing = false;
+	s->said = TROUBLE_NONE;
 	sw_ship_retry_succeeded(&s->retry);
 	note_end(sender, batch, &answer);
 }

@@ -9,12 +9,12 @@
 /* The sender of a kind of batches: oldest first, one at a time, each until its end has taken or refused it. */
 struct sw_ship_sender {
 	enum sw_ship_kind kind;
-	const struct sw_ship_config *config; /* borrowed */
-	struct sw_ship_shared *shared;       /* borrowed */
-	struct sw_spool *spool;              /* borrowed */
-	struct sw_ship_http *http;           /* borrowed */
-	int batch_fd;                        /* borrowed; an eventfd: there is another batch */
-	int wake_fd;                         /* borrowed; an eventfd: the spool has more space */
+	struct sw_ship_config *config; /* borrowed; the token of the kind is renewed */
+	struct sw_ship_shared *shared; /* borrowed */
+	struct sw_spool *spool;        /* borrowed */
+	struct sw_ship_http *http;     /* borrowed */
+	int batch_fd;                  /* borrowed; an eventfd: there is another batch */
+	int wake_fd;                   /* borrowed; an eventfd: the spool has more space */
 };
 
 /* Sends until something fails that no waiting mends. */

@@ -26,6 +26,7 @@ enum sw_ship_count {
 
 struct sw_ship_shared {
 	_Atomic uint64_t counts[SW_SHIP_KINDS][SW_SHIP_COUNTS];
+	_Atomic uint64_t denied[SW_SHIP_KINDS]; /* 1: the last answer was 401 or 403 */
 	_Atomic uint64_t spool_bytes, spool_files;
 	_Atomic uint64_t spool_full; /* 1: the next batch has no space */
 	_Atomic uint64_t connected;  /* 1: the daemon is there */

@@ -30,6 +30,8 @@ void sw_ship_status_write(const struct sw_ship_shared *shared, struct sw_text *r
 		for (size_t i = 0; i < SW_SHIP_COUNTS; i++)
 			sw_text_printf(ret, "%s %s %" PRIu64 "\n", kinds[kind], counts[i],
 				       shared->counts[kind][i]);
+	for (size_t kind = 0; kind < SW_SHIP_KINDS; kind++)
+		sw_text_printf(ret, "%s denied %" PRIu64 "\n", kinds[kind], shared->denied[kind]);
 	sw_text_printf(ret, "spool bytes %" PRIu64 "\nspool files %" PRIu64 "\n",
 		       shared->spool_bytes, shared->spool_files);
 	sw_text_printf(ret, "spool full %" PRIu64 "\n", shared->spool_full);

@@ -140,21 +140,29 @@ class Ship:
 
     def __enter__(self):
         os.makedirs(self.spool, exist_ok=True)
-        with open(self.token_file, "w") as file:
-            file.write(TOKEN + "\n")
-        os.chmod(self.token_file, 0o600)
         os.chmod(self.spool, 0o700)
         self.prefix = []
         if os.geteuid() == 0:
             user = pwd.getpwnam(USER)
-            for path in (self.spool, self.token_file):
-                os.chown(path, user.pw_uid, user.pw_gid)
+            os.chown(self.spool, user.pw_uid, user.pw_gid)
             self.prefix = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
                            "--inh-caps=-all", "--no-new-privs"]
+        self.write_token(TOKEN)
         self.write_config()
         if self.begins:
             self.start()
         return self
+
+    def write_token(self, token):
+        """Puts another file in the place of the token's."""
+        path = self.token_file + ".new"
+        with open(path, "w") as file:
+            file.write(token + "\n")
+        os.chmod(path, 0o600)
+        if os.geteuid() == 0:
+            user = pwd.getpwnam(USER)
+            os.chown(path, user.pw_uid, user.pw_gid)
+        os.rename(path, self.token_file)
 
     def write_config(self):
         with open(self.config, "w") as file:

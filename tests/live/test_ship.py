@@ -3,6 +3,7 @@
 # tier: gate 20s
 """snapwalk-ship: what the daemon keeps arrives at a receiver of OpenTelemetry, once and in order, whatever the receiver
 does; what cannot arrive is counted and said."""
+import base64
 import contextlib
 import email.utils
 import os
@@ -183,7 +184,42 @@ def status_partial(tap):
 
 def test_statuses(tap):
     """After a status a request is taken, sent again, or lost and counted; tests/unit/daemon/ship/test_http.c has each."""
-    tap.together([(status_again, 429), (status_again, 503), (status_final, 400), (status_final, 401), (status_partial,)], AT_ONCE)
+    tap.together([(status_again, 429), (status_again, 503), (status_final, 400), (status_final, 413), (status_partial,)], AT_ONCE)
+
+
+def renewed(tap, status, user, wanted):
+    """A token that expires, a file that is not there for a while, and a new token."""
+    def answer(request, _):
+        return 200 if request.headers["Authorization"] == wanted else status
+    with World(answer, start=False) as world:
+        section, ship = world.sections["Profiles"], world.ship
+        section.update({"TokenFile": ship.token_file, **({"User": user} if user else {})})
+        ship.write_config()
+        ship.start()
+        world.store.add_profiles(range(2))
+
+        def tries(n):
+            n += ship.counted("profiles", "retries")
+            ship.wait(lambda: ship.counted("profiles", "retries") >= n, f"{n} tries")
+        tries(2)
+        tap.equal((ship.counted("profiles", "denied"), ship.counted("profiles", "refused")), (1, 0),
+                  f"{status}: the status says it, and nothing is lost")
+        os.unlink(ship.token_file)
+        ship.wait(lambda: "ship.token: No such file" in ship.log(), "the file to be missed")  # counts are a second old
+        tries(3)
+        ship.write_token("ship-renewed")
+        world.settle(sent=2, denied=0)
+        tap.equal(numbers(world.receiver.taken), {100: [0], 101: [1]}, f"{status}: all arrive with the new token, in order")
+        for words in (f"it answers {status}: trying again", "ship.token: No such file", "there is another token in",
+                      "it answers again"):
+            tap.equal(ship.log().count(words), 1, f"{status}: the log has it once: {words}")
+        tap.check("lost" not in ship.log(), f"{status}: nothing is said to be lost", ship.log())
+
+
+def test_renewed_token(tap):
+    """401 and 403: what was sent is kept, and sent with the token that its file has then."""
+    basic = base64.b64encode(b"me:ship-renewed").decode()
+    tap.together([(renewed, 401, None, "Bearer ship-renewed"), (renewed, 403, "me", f"Basic {basic}")], AT_ONCE)
 
 
 def retried_after(tap, what, value, low_s):
@@ -436,7 +472,7 @@ def test_many(tap):
         print(f"# {n} profiles, {failed} failures, spool at most {most} bytes, memory {early} kB to {late} kB")
 
 
-ALONE = (test_statuses, test_retry_after, test_hostile, test_tls, test_crashes, test_spool, test_store_ends, test_damage,
+ALONE = (test_statuses, test_renewed_token, test_retry_after, test_hostile, test_tls, test_crashes, test_spool, test_store_ends, test_damage,
          test_configuration, test_many)
 
 

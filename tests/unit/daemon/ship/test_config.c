@@ -150,3 +150,28 @@ TEST(test_tokens)
 			assert_string_equal(token, "secret");
 	}
 }
+
+TEST(test_renew)
+{
+	char path[] = "/tmp/ship-token-XXXXXX";
+	struct sw_ship_target target = {.token_file = path};
+	struct sw_error err = {0};
+	bool changed = false;
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "first\n", 6), 6);
+	assert_int_equal(sw_ship_config_renew(&target, &changed, &err), 0);
+	assert_true(changed);
+	assert_int_equal(sw_ship_config_renew(&target, &changed, &err), 0);
+	assert_false(changed);
+	assert_int_equal(ftruncate(fd, 0), 0); /* the file is being written */
+	assert_int_equal(sw_ship_config_renew(&target, &changed, &err), -SW_E_FORMAT);
+	assert_string_equal(target.token, "first");
+	assert_int_equal(pwrite(fd, "second\n", 7, 0), 7);
+	assert_int_equal(sw_ship_config_renew(&target, &changed, &err), 0);
+	assert_true(changed);
+	assert_string_equal(target.token, "second");
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(unlink(path), 0);
+	free(target.token);
+}
