@@ -29,8 +29,8 @@ int sw_seccomp_parser(unsigned more, struct sw_error *err);
 
 /*
  * Before the filter is entered: a call that would kill the process is not made, but sends it a SIGSYS, whose handler calls
- * say() with the number of the call and the context that sigaction(2) describes, and then ends the process by SIGSYS, with a line of the kernel's log that has this
- * number and 0x40000000. say() must be async-signal-safe; all signals are blocked meanwhile.
+ * say() with the number of the call and the context that sigaction(2) describes, and then ends the process by SIGSYS, with
+ * a line of the kernel's log that has this number and 0x40000000. say() must be async-signal-safe; all signals are blocked meanwhile.
  *
  * The filter does not permit a change of this handler, and the kernel calls it once: a process that was taken over and
  * comes back from it is killed by its next such call at the latest. With SW_SECCOMP_CAPTURE that holds for each process
