@@ -101,7 +101,7 @@ void sw_minidump_linux_status(struct sw_bytes status, struct sw_process *process
 
 /* ---- maps and modules ------------------------------------------------------------------------- */
 
-/* The mappings as the process had them. False: the minidump does not have them. */
+/* The mappings as the process had them; none where the minidump does not have them. 0, -SW_E_NOMEM. */
 static int maps_of_proc(struct sw_minidump_filler *f)
 {
 	struct sw_snapshot *snap = f->snap;

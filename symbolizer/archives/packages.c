@@ -277,7 +277,7 @@ static bool visit_file(void *arg, struct sw_archive_file *file)
 	return true;
 }
 
-/* Only regular files are opened: O_PATH opens nothing. */
+/* -1: it cannot be opened, or is no regular file. */
 static int package_open(const char *path)
 {
 	struct stat st;

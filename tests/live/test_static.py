@@ -92,10 +92,15 @@ def no_packages(tap):
     with tempfile.TemporaryDirectory() as directory, Target("chain_pie") as target:
         path = os.path.join(directory, "bare.json")
         subprocess.run([SNAPWALK, "dump", "--symbols", "none", *PATIENT, str(target.pid), "-o", path], check=True, timeout=60)
+        with open(path) as file:
+            report = json.load(file)
+        report["modules"][0]["build_id"] = "36" * 20  # a file that is nowhere: packages are asked
+        with open(path, "w") as file:
+            json.dump(report, file)
         with open(os.path.join(directory, "x.deb"), "w") as file:
             file.write("a package")
         result = subprocess.run([STATIC, "symbolize", path, "--from", directory], capture_output=True, text=True, timeout=60)
-        tap.check("packages need libarchive: this snapwalk is a static file" in result.stderr and "main" in result.stdout,
+        tap.check("packages need libarchive: this snapwalk is a static file" in result.stderr and result.returncode == 0 and "start_thread" in result.stdout,
                   "symbolize: says that it reads no packages, and goes on", result)
 
 

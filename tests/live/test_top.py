@@ -207,7 +207,7 @@ def ends(tap):
                           (status, top.data))
         # A socket is what its filter does not permit, where it begins to write to the terminal.
         with Top(target.pid, "--interval", 100, env={"LD_PRELOAD": os.path.join(TARGETS, "attack.so"), "ATTACK": "socket",
-                                                     "ATTACK_AT": "write"}) as top:
+                                                     "ATTACK_AT": "terminal"}) as top:
             status = top.ended()
             tap.check(status == 256 - signal.SIGSYS and top.restored(b"it does not permit system call 41 (internal)"),
                       "ended by its filter: the terminal is as before, and says so", (status, top.data))

@@ -7,9 +7,10 @@
  *
  * Writes "attack: done" or "attack: ERROR" to standard error and goes on; or is killed.
  *
- *	ATTACK_AT=write
+ *	ATTACK_AT=write|terminal
  *
  * Does so where a confined process first writes something instead: one that reads symbols and no DWARF writes what it found.
+ * terminal: where it first writes to one.
  *
  *	ATTACK=second
  *
@@ -41,14 +42,16 @@
 static const char *what;
 static pid_t parent;
 static ssize_t (*real_write)(int fd, const void *bytes, size_t n);
-static bool at_write;
+static bool at_write, at_terminal;
 static Dwarf *(*real)(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp);
 
 __attribute__((constructor)) static void begin(void)
 {
 	what = getenv("ATTACK");
 	parent = getppid();
-	at_write = getenv("ATTACK_AT") != NULL;
+	const char *at = getenv("ATTACK_AT");
+	at_write = at != NULL;
+	at_terminal = at != NULL && strcmp(at, "terminal") == 0;
 	real_write = (ssize_t(*)(int, const void *, size_t)) dlsym(RTLD_NEXT, "write");
 	real = (Dwarf * (*) (Elf *, Dwarf_Cmd, Elf_Scn *) ) dlsym(RTLD_NEXT, "dwarf_begin_elf");
 }
@@ -175,7 +178,7 @@ Dwarf *dwarf_begin_elf(Elf *elf, Dwarf_Cmd cmd, Elf_Scn *scngrp)
 /* A filter that does not permit the question answers it as well. */
 ssize_t write(int fd, const void *bytes, size_t n)
 {
-	if (at_write && prctl(PR_GET_SECCOMP) != 0)
+	if (at_write && prctl(PR_GET_SECCOMP) != 0 && (!at_terminal || isatty(fd)))
 		attack_once();
 	return real_write(fd, bytes, n);
 }
