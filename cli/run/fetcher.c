@@ -4,6 +4,7 @@
 #include "cleanup.h"
 #include "errors.h"
 #include "parts.h"
+#include "run/asked.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -17,7 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -176,9 +176,14 @@ static void environment_set(const char *urls, const char *cache, int64_t deadlin
 	(void) setenv("DEBUGINFOD_TIMEOUT", seconds, 1);
 }
 
-__attribute__((noreturn)) static void child(int fd, const char *urls, const char *cache,
-					    int64_t deadline_ns)
+struct fetching {
+	const char *urls, *cache; /* borrowed */
+	int64_t deadline_ns;
+};
+
+static void child(const void *arg, int fd)
 {
+	const struct fetching *f = arg;
 	struct sw_error ignored;
 	struct sigaction as_usual = {.sa_handler = SIG_DFL};
 	int terminal_fd = isatty(STDERR_FILENO) ? dup(STDERR_FILENO) : -EBADF;
@@ -186,12 +191,11 @@ __attribute__((noreturn)) static void child(int fd, const char *urls, const char
 	(void) sigaction(SIGPIPE, &as_usual, NULL);
 	(void) prctl(PR_SET_NAME, "snapwalk-fetch");
 	(void) prctl(PR_SET_PDEATHSIG, SIGKILL); /* cannot fail */
-	environment_set(urls, cache, deadline_ns);
+	environment_set(f->urls, f->cache, f->deadline_ns);
 	sw_confine_descriptors((int *const[]){&fd, &terminal_fd}, 2);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sw_caps_keep(0, &ignored) == 0 &&
 	    sw_seccomp_program(&ignored) == 0)
-		serve(fd, terminal_fd, deadline_ns);
-	_exit(0);
+		serve(fd, terminal_fd, f->deadline_ns);
 }
 
 /* ---- the parent ----------------------------------------------------------------------------- */
@@ -213,24 +217,12 @@ static bool is_installed(void)
 int sw_fetcher_start(struct sw_fetcher *ret, const char *urls, const char *cache,
 		     int64_t deadline_ns, struct sw_error *err)
 {
-	int fds[2];
+	const struct fetching f = {urls, cache, deadline_ns};
 	*ret = (struct sw_fetcher){.fd = -EBADF, .deadline_ns = deadline_ns};
 	if (!is_installed())
 		return sw_fail(err, SW_E_NOT_FOUND, "%s is not installed (package debuginfod)",
 			       program);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-		return sw_fail_errno(err, SW_E_IO, "no child can be talked to");
-	(void) fflush(stdout); /* or both would write it */
-	pid_t pid = fork();
-	if (pid == 0)
-		child(fds[1], urls, cache, deadline_ns);
-	(void) close(fds[1]); /* a socket */
-	if (pid < 0) {
-		(void) close(fds[0]); /* likewise */
-		return sw_fail_errno(err, SW_E_IO, "no child can be started");
-	}
-	ret->fd = fds[0];
-	return 0;
+	return sw_asked_start(child, &f, &ret->fd, err);
 }
 
 bool sw_fetcher_fetch(void *arg, const char *build_id)

@@ -2,6 +2,7 @@
 #include "run/packager.h"
 #include "cleanup.h"
 #include "errors.h"
+#include "run/asked.h"
 
 #include <confine/caps.h>
 #include <confine/descriptors.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -169,8 +169,9 @@ static void serve(struct packaged *d)
 	sw_packages_destroy(packages);
 }
 
-__attribute__((noreturn)) static void child(struct packaged *d)
+static void child(const void *arg, int fd)
 {
+	struct packaged d = *(const struct packaged *) arg;
 	/* A key for the terminal is for the command, whose end ends this process. */
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 	struct sigaction as_usual = {.sa_handler = SIG_DFL};
@@ -179,11 +180,11 @@ __attribute__((noreturn)) static void child(struct packaged *d)
 		(void) signal(ignored[i], SIG_IGN);
 	(void) sigaction(SIGBUS, &as_usual, NULL); /* ours speaks to the user */
 	(void) prctl(PR_SET_NAME, "snapwalk-pack");
-	sw_confine_descriptors((int *const[]){&d->fd}, 1);
+	d.fd = fd;
+	sw_confine_descriptors((int *const[]){&d.fd}, 1);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && sw_caps_keep(0, &err) == 0 &&
 	    sw_seccomp_program(&err) == 0)
-		serve(d);
-	_exit(0);
+		serve(&d);
 }
 
 /* ---- the command ------------------------------------------------------------------------------ */
@@ -191,24 +192,12 @@ __attribute__((noreturn)) static void child(struct packaged *d)
 int sw_packager_start(struct sw_packager *ret, const char *const *directories, size_t n,
 		      int64_t deadline_ns, struct sw_error *err)
 {
-	int fds[2];
+	const struct packaged d = {.directories = directories,
+				   .n = n,
+				   .deadline_ns = deadline_ns,
+				   .fd = -EBADF};
 	*ret = (struct sw_packager){.fd = -EBADF, .deadline_ns = deadline_ns};
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
-		return sw_fail_errno(err, SW_E_IO, "no child can be talked to");
-	(void) fflush(stdout); /* or both would write it */
-	pid_t pid = fork();
-	if (pid == 0) {
-		struct packaged d = {directories, n, deadline_ns, fds[1], ""};
-		(void) close(fds[0]); /* a socket, whose end is to be seen */
-		child(&d);
-	}
-	(void) close(fds[1]); /* a socket */
-	if (pid < 0) {
-		(void) close(fds[0]); /* likewise */
-		return sw_fail_errno(err, SW_E_IO, "no child can be started");
-	}
-	ret->fd = fds[0];
-	return 0;
+	return sw_asked_start(child, &d, &ret->fd, err);
 }
 
 static bool question_send(const struct sw_packager *p, char kind, const char *build_id)

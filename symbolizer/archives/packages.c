@@ -167,7 +167,7 @@ static struct expected *expected_find(struct sw_packages *p, struct sw_bytes id)
 	return NULL;
 }
 
-/* NULL: there is no room for it. */
+/* NULL: too many are expected already, or there is no memory. */
 static struct expected *expect(struct sw_packages *p, const struct id *id)
 {
 	struct expected *found = expected_find(p, (struct sw_bytes){id->data, id->size});
